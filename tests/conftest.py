@@ -1,0 +1,96 @@
+"""What every test shares: which kinds of test run here, and a deadline to wait by.
+
+`pytest` alone runs the units. `--desktop` and `--client` add the tests on a real desktop and
+with the real client; `SESSIONBELL_REQUIRE=all` runs everything and fails on any skip.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TESTS = Path(__file__).parent
+NEEDS = {
+    "desktop": "--desktop: xvfb dbus xfwm4 xfce4-panel xfce4-notifyd xdotool imagemagick dunst",
+    "client": "--client: Node.js and the npm package @anthropic-ai/claude-code (see tests/client)",
+    "bench": "--bench: measurements, not checks (see tests/bench)",
+}
+_left_out: dict[str, int] = {}
+
+
+def required() -> bool:
+    """Whether every test must run for real here: a skip is then a failure."""
+    return os.environ.get("SESSIONBELL_REQUIRE") == "all"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    for kind in NEEDS:
+        parser.addoption(f"--{kind}", action="store_true", help=f"run the {kind} tests too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
+    for item in items:
+        parts = item.path.relative_to(TESTS).parts if item.path.is_relative_to(TESTS) else ()
+        kind = parts[0] if len(parts) > 1 and parts[0] in NEEDS else None
+        if kind is not None:
+            item.add_marker(getattr(pytest.mark, kind))
+        if kind is None or config.getoption(f"--{kind}") or (required() and kind != "bench"):
+            kept.append(item)
+        else:
+            _left_out[kind] = _left_out.get(kind, 0) + 1
+            dropped.append(item)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for kind, count in sorted(_left_out.items()):
+        terminalreporter.write_line(f"left out: {count} {kind} tests ({NEEDS[kind]})")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> object:
+    report = yield
+    if required() and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where every test must run: {report.longrepr}"
+    return report
+
+
+def wait_until(condition: Callable[[], object], *, within: float = 5.0, what: str = "") -> object:
+    """Poll `condition` until it is truthy and return its value; fail after `within` seconds."""
+    deadline = time.monotonic() + within
+    pause = threading.Event()
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            pytest.fail(f"not within {within} s: {what or condition}")
+        pause.wait(0.01)
+
+
+@pytest.fixture(name="wait_until")
+def _wait_until() -> Callable[..., object]:
+    return wait_until
+
+
+@pytest.fixture
+def transcripts() -> Path:
+    """The folder of real labelled transcripts (`$SESSIONBELL_TRANSCRIPTS`)."""
+    default = TESTS.parent.parent / "shared" / "transcripts"
+    folder = Path(os.environ.get("SESSIONBELL_TRANSCRIPTS", default))
+    if not (folder / "labels.json").is_file():
+        pytest.skip(f"no labelled transcripts at {folder}; set SESSIONBELL_TRANSCRIPTS")
+    return folder

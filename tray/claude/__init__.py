@@ -1,0 +1,1 @@
+"""Everything that knows how Claude Code stores and runs its sessions."""

@@ -1,0 +1,1 @@
+"""The tray, its menu and the notifications on the desktop."""

@@ -1,0 +1,1 @@
+"""What Linux tells: processes, file events, git work trees."""

@@ -1,0 +1,53 @@
+"""Making text from elsewhere safe to show.
+
+Everything read from transcripts, registry records and process titles is somebody else's
+text: it may hold terminal escapes, bidirectional overrides, markup or megabytes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
+    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|[PX^_][^\x1b]*(?:\x1b\\)?"
+    r"|[@-Z\\-_])?"
+)
+"""ECMA-48 control sequences, with their parameters: CSI, OSC, DCS/SOS/PM/APC, two-byte escapes."""
+
+_DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_JOINERS = frozenset("\u200c\u200d")
+"""Zero-width (non-)joiners are format characters that scripts and emoji need."""
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return `text` as one printable line of at most `limit` characters.
+
+    Control sequences, control, bidirectional and other invisible characters are removed,
+    white space is folded to single blanks, and a cut is marked with an ellipsis.
+    """
+    return _cap(" ".join(_strip(text[: limit * 8 + 4096]).split()), limit)
+
+
+def block(text: str, limit: int = 4000) -> str:
+    """Return `text` with its line breaks kept, cleaned as `one_line` does, capped at `limit`."""
+    lines = (" ".join(_strip(line).split()) for line in text[: limit * 2 + 4096].splitlines())
+    return _cap("\n".join(lines).strip(), limit)
+
+
+def _strip(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    kept = []
+    for char in _ESCAPES.sub("", text):
+        if char.isspace():
+            kept.append(" ")
+        elif char in _JOINERS or unicodedata.category(char) not in _DROPPED_CATEGORIES:
+            kept.append(char)
+    return "".join(kept)
+
+
+def _cap(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
