@@ -129,6 +129,8 @@ class Observation:
     transcript: str | None = None
     """Path of the transcript file."""
     config_root: str | None = None
+    record: str | None = None
+    """Path of the registry record."""
     tty: str | None = None
     """The terminal the person sits at (`/dev/pts/3`): the front's, for a background job."""
     turn_end: TurnEnd | None = None
@@ -170,8 +172,37 @@ class Snapshot:
     """Unix seconds of the survey."""
     sessions: tuple[Observation, ...] = ()
     problems: tuple[Problem, ...] = ()
-    ended: frozenset[str] = frozenset()
-    """Keys whose processes are known to be gone by a clean exit (record removed)."""
+    leftover: frozenset[str] = frozenset()
+    """Paths of registry records whose process is gone (an unclean end: a client that exits by
+    itself removes its record first)."""
+
+
+PUBLISHED: tuple[str, ...] = (
+    "pid",
+    "session_id",
+    "name",
+    "title",
+    "project",
+    "cwd",
+    "worktree",
+    "branch",
+    "state",
+    "reason",
+    "detail",
+    "unseen",
+    "background",
+    "preview",
+    "since",
+    "started",
+    "kind",
+    "entrypoint",
+    "version",
+    "source",
+    "transcript",
+    "config_root",
+    "tty",
+)
+"""The fields of `Observation` that scripts see, in their order: names are only ever added."""
 
 
 class EventKind(enum.StrEnum):

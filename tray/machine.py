@@ -1,0 +1,315 @@
+"""The state machine: snapshots in, transitions and alerts out. Pure.
+
+A snapshot says what is true now; only what to *tell* has memory, and all of that memory is
+the `Tracked` value passed in and returned. Icon and lists follow a snapshot at once; an alert
+first waits out its hold, and one whose cause goes away before that is never told.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tray.session import (
+    PUBLISHED,
+    EventKind,
+    How,
+    Kind,
+    Observation,
+    Reason,
+    State,
+    Transition,
+    TurnEnd,
+    order,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tray.session import Snapshot
+
+ASK_HOLD = 0.3
+"""Seconds an ask or a failure must last before it is told."""
+DECIDING_HOLD = 10.0
+"""Seconds at most that a permission is held while a hook may be answering it."""
+TURN_HOLD = 1.0
+"""Seconds a turn must stay over before it is told."""
+DEATH_HOLD = 1.0
+"""Seconds for a client that exits by itself to remove its record."""
+ENDED_FOR = 600.0
+"""Seconds for which a session that ended uncleanly stays listed."""
+
+
+class AlertKind(enum.StrEnum):
+    """What there is to tell a person about a session."""
+
+    PERMISSION = "permission"
+    QUESTION = "question"
+    PLAN = "plan"
+    INPUT = "input"
+    TURN_OVER = "turn_over"
+    ERROR = "error"
+    DIED = "died"
+    JOB_DONE = "job_done"
+    JOB_FAILED = "job_failed"
+
+
+BLOCKING_ALERTS = frozenset(
+    {AlertKind.PERMISSION, AlertKind.QUESTION, AlertKind.PLAN, AlertKind.INPUT}
+)
+"""The alerts about a session that stands still until its person acts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing to tell about a session, for as long as it holds true."""
+
+    id: str
+    """Identity within the session: the ask's, `turn:<end>`, or `died`."""
+    kind: AlertKind
+    ripe: bool
+    """Whether its hold is over."""
+    at: float
+    """When its cause began, Unix seconds."""
+    first: bool = False
+    """Already there in the first snapshot: silent but for the one summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One session and what is remembered of it between snapshots."""
+
+    session: Observation
+    alert: Alert | None = None
+    alert_seen: float | None = None
+    """When `alert` was first seen, monotonic seconds."""
+    due: float | None = None
+    """When an unripe alert's hold is over, monotonic seconds."""
+    last_act: float | None = None
+    """The person's last prompt, answer or keystroke known of, Unix seconds."""
+    gone: float | None = None
+    """When the process was first found dead with its work open, monotonic seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """All sessions, in the order of every list, and when to step again without an event."""
+
+    tracks: tuple[Track, ...] = ()
+    wake_at: float | None = None
+    """Monotonic seconds at which time alone changes something here."""
+
+    @property
+    def sessions(self) -> tuple[Observation, ...]:
+        """The sessions, in the order of every list."""
+        return tuple(track.session for track in self.tracks)
+
+
+def step(
+    tracked: Tracked | None, snapshot: Snapshot, now: float
+) -> tuple[Tracked, tuple[Transition, ...]]:
+    """Take in one snapshot at `now` (monotonic seconds); `None` before the first one."""
+    first = tracked is None
+    former = _Former(tracked.tracks if tracked else ())
+    tracks: list[Track] = []
+    told: list[Transition] = []
+    ended_rows: list[Observation] = []
+    for session in snapshot.sessions:
+        if session.state is State.ENDED:
+            ended_rows.append(session)
+            continue
+        before = former.take(session)
+        tracks.append(_follow(before, session, snapshot.at, now, first=first))
+        told.extend(_changes(before, session, snapshot.at, first=first))
+    for session in ended_rows:
+        before = former.take(session)
+        if before is None and not first:
+            told.append(Transition(EventKind.APPEARED, snapshot.at, session))
+        track, transition = _died(before, session, snapshot.at, now, first=first)
+        tracks.append(track)
+        if transition is not None:
+            told.append(transition)
+    for before in former.rest():
+        kept, transition = _missing(before, snapshot, now)
+        if kept is not None:
+            tracks.append(kept)
+        if transition is not None:
+            told.append(transition)
+    tracks.sort(key=lambda track: order(track.session))
+    return Tracked(tuple(tracks), _wake_at(tracks)), tuple(told)
+
+
+class _Former:
+    """The tracks of the step before, each handed out once, by key or by an alias."""
+
+    def __init__(self, tracks: Iterable[Track]) -> None:
+        self._by_key = {track.session.key: track for track in tracks}
+
+    def take(self, session: Observation) -> Track | None:
+        for key in (session.key, *session.aliases):
+            track = self._by_key.pop(key, None)
+            if track is not None:
+                return track
+        return None
+
+    def rest(self) -> Iterable[Track]:
+        return self._by_key.values()
+
+
+def _follow(
+    before: Track | None, session: Observation, at: float, now: float, *, first: bool
+) -> Track:
+    last_act = _latest(session.last_act, before.last_act if before else None)
+    if before is not None and before.session.blocking and not session.blocking:
+        last_act = _latest(last_act, at)
+    kept = before.alert if before is not None else None
+    kind_and_id = _cause(session, kept)
+    if kind_and_id is None:
+        return Track(session, last_act=last_act)
+    kind, alert_id = kind_and_id
+    if before is not None and kept is not None and kept.id == alert_id and kept.kind is kind:
+        seen = before.alert_seen if before.alert_seen is not None else now
+        since, was_first, was_ripe = kept.at, kept.first, kept.ripe
+    else:
+        seen, since, was_first, was_ripe = now, session.since or at, first, False
+    due = seen + _hold(kind, session)
+    ripe = was_ripe or now >= due
+    return Track(
+        session,
+        alert=Alert(alert_id, kind, ripe=ripe, at=since, first=was_first),
+        alert_seen=seen,
+        due=None if ripe else due,
+        last_act=last_act,
+    )
+
+
+def _cause(session: Observation, kept: Alert | None) -> tuple[AlertKind, str] | None:
+    """Return the kind and identity of the alert that a live session gives cause for."""
+    background = session.kind is Kind.BACKGROUND
+    turn = f"turn:{session.turn_ended_at}"
+    if session.state is State.NEEDS_INPUT and session.reason is not None:
+        if session.reason is Reason.TURN_OVER:
+            if session.outcome == "failed":
+                return AlertKind.JOB_FAILED, turn
+            return (AlertKind.JOB_DONE if background else AlertKind.TURN_OVER), turn
+        if session.reason is Reason.ERROR:
+            return (AlertKind.JOB_FAILED if background else AlertKind.ERROR), turn
+        ask = session.ask.id if session.ask is not None else f"since:{session.since}"
+        return AlertKind(session.reason.value), ask
+    # A finished turn decays to idle, but is told for as long as nobody has looked at it.
+    still_unseen = (
+        session.state is State.IDLE and session.unseen and session.turn_end is TurnEnd.COMPLETED
+    )
+    if still_unseen and kept is not None and kept.id == turn:
+        return kept.kind, turn
+    return None
+
+
+def _hold(kind: AlertKind, session: Observation) -> float:
+    if kind in (AlertKind.TURN_OVER, AlertKind.JOB_DONE):
+        return TURN_HOLD
+    if kind is AlertKind.PERMISSION and session.ask is not None and session.ask.deciding:
+        return DECIDING_HOLD
+    return ASK_HOLD
+
+
+def _died(
+    before: Track | None, session: Observation, at: float, now: float, *, first: bool
+) -> tuple[Track, Transition | None]:
+    """Follow a session whose process is gone with its work open; its end is told when certain."""
+    was_ripe = False
+    if before is not None and before.gone is not None and before.alert is not None:
+        gone, was_first, was_ripe = before.gone, before.alert.first, before.alert.ripe
+    else:
+        gone, was_first = now, first
+    ripe = was_ripe or first or now >= gone + DEATH_HOLD
+    track = Track(
+        session,
+        alert=Alert("died", AlertKind.DIED, ripe=ripe, at=session.since or at, first=was_first),
+        alert_seen=gone,
+        due=None if ripe else gone + DEATH_HOLD,
+        last_act=before.last_act if before else None,
+        gone=gone,
+    )
+    newly = ripe and not was_ripe and before is not None
+    return track, _ended(session, at, How.KILLED) if newly else None
+
+
+def _missing(
+    before: Track, snapshot: Snapshot, now: float
+) -> tuple[Track | None, Transition | None]:
+    """Decide about a session that the snapshot no longer has."""
+    session = before.session
+    leftover = session.record is not None and session.record in snapshot.leftover
+    if before.gone is not None:
+        if not leftover and before.due is not None:
+            # Its record went within the hold: the client came to its end by itself after all.
+            return None, _ended(session, snapshot.at, How.EXIT)
+        if now - before.gone >= ENDED_FOR:
+            return None, None
+        return _died(before, session, snapshot.at, now, first=False)
+    if leftover and (session.state is State.WORKING or session.blocking):
+        row = replace(
+            session,
+            state=State.ENDED,
+            reason=None,
+            ask=None,
+            detail=_last_words(session),
+            since=snapshot.at,
+        )
+        return _died(before, row, snapshot.at, now, first=False)
+    return None, _ended(session, snapshot.at, How.KILLED if leftover else How.EXIT)
+
+
+def _last_words(session: Observation) -> str:
+    if session.state is State.WORKING:
+        return "died while working"
+    return f"died while waiting: {session.detail or session.reason}"
+
+
+def _ended(session: Observation, at: float, how: How) -> Transition:
+    return Transition(EventKind.ENDED, at, session, how=how)
+
+
+def _changes(
+    before: Track | None, session: Observation, at: float, *, first: bool
+) -> Iterable[Transition]:
+    """Tell what a live session's new observation changes for `watch`."""
+    if before is None:
+        if not first:
+            yield Transition(EventKind.APPEARED, at, session)
+        return
+    old = before.session
+    if old.session_id and session.session_id and old.session_id != session.session_id:
+        yield _ended(old, at, How.CLEARED)
+        yield Transition(EventKind.APPEARED, at, session)
+        return
+    fields = tuple(name for name in PUBLISHED if getattr(old, name) != getattr(session, name))
+    old_ask = old.ask.id if old.ask is not None else None
+    ask = session.ask.id if session.ask is not None else None
+    if (old.state, old.reason, old_ask) != (session.state, session.reason, ask):
+        yield Transition(
+            EventKind.TRANSITION,
+            at,
+            session,
+            from_state=old.state,
+            from_reason=old.reason,
+            fields=fields,
+        )
+    elif fields:
+        yield Transition(EventKind.CHANGED, at, session, fields=fields)
+
+
+def _latest(*times: float | None) -> float | None:
+    return max((time for time in times if time is not None), default=None)
+
+
+def _wake_at(tracks: Iterable[Track]) -> float | None:
+    times = []
+    for track in tracks:
+        if track.due is not None:
+            times.append(track.due)
+        if track.gone is not None:
+            times.append(track.gone + ENDED_FOR)
+    return min(times, default=None)
