@@ -1,0 +1,74 @@
+"""The way to the session bus."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+from urllib.parse import quote
+
+from dbus_fast import ErrorType, Message, MessageType
+from dbus_fast.aio import MessageBus
+from dbus_fast.errors import DBusError, DBusFastError
+
+CONNECT_LIMIT = 5.0
+"""Seconds that a bus may take to answer."""
+
+
+def session_bus_address() -> str:
+    """Return the address of this user's session bus.
+
+    `$DBUS_SESSION_BUS_ADDRESS`, else systemd's `$XDG_RUNTIME_DIR/bus`, which dbus-fast does not
+    try by itself. Raises `ConnectionError` if there is neither.
+    """
+    address = os.environ.get("DBUS_SESSION_BUS_ADDRESS")
+    if address:
+        return address
+    runtime_dir = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    path = os.path.join(runtime_dir, "bus")
+    if os.path.exists(path):
+        # "~" needs no quoting in a URL, but does in a D-Bus address.
+        return f"unix:path={quote(path).replace('~', '%7E')}"
+    raise ConnectionError(f"$DBUS_SESSION_BUS_ADDRESS is not set and there is no {path}")
+
+
+async def connect() -> MessageBus:
+    """Connect to the session bus; raises `ConnectionError`, with the cause, if there is none."""
+    try:
+        bus = MessageBus(session_bus_address(), auth_timeout=CONNECT_LIMIT)
+        async with asyncio.timeout(CONNECT_LIMIT):
+            return await bus.connect()
+    except ConnectionError:
+        raise
+    except TimeoutError as error:
+        raise ConnectionError("the bus does not answer") from error
+    except (OSError, EOFError, ValueError, DBusFastError) as error:
+        raise ConnectionError(str(error)) from error
+
+
+async def call(bus: MessageBus, message: Message) -> list[Any]:
+    """Make a method call and return its results.
+
+    Raises `DBusError` for an error reply, also one without a text, over which dbus-fast's own
+    proxies stumble; and `OSError` or `EOFError` if the bus goes away before the reply.
+    """
+    reply = await bus.call(message)
+    if reply is None:
+        raise ConnectionError("disconnected")
+    if reply.message_type is MessageType.ERROR:
+        text = str(reply.body[0]) if reply.body else ""
+        raise DBusError(reply.error_name or ErrorType.FAILED, text, reply)
+    return reply.body
+
+
+async def ask_bus(bus: MessageBus, member: str, *arguments: str) -> Any:  # noqa: ANN401  (as each method's own)
+    """Call a method of the bus itself, which starts nothing, and return its first result."""
+    message = Message(
+        destination="org.freedesktop.DBus",
+        path="/org/freedesktop/DBus",
+        interface="org.freedesktop.DBus",
+        member=member,
+        signature="s" * len(arguments),
+        body=list(arguments),
+    )
+    return (await call(bus, message))[0]

@@ -1,0 +1,267 @@
+"""The desktop's notification server, through desktop-notifier's D-Bus back end, mended.
+
+desktop-notifier 6.2 never replaces a bubble in place, drops the hints that tie a bubble to its
+application, sends markup unescaped, swallows every failure, waits for ever on a server that
+hangs or is not there, and takes other programs' button presses for its own once the server was
+restarted. This subclass mends that; which bubble should be on the screen is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from dbus_fast import Message, MessageFlag, Variant, introspection
+from dbus_fast.errors import DBusError
+from desktop_notifier.backends.dbus import DEFAULT_ACTION_KEY, DBusDesktopNotifier
+from desktop_notifier.common import Capability
+
+from tray.desktop.bus import ask_bus, call, connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbus_fast.aio import MessageBus
+    from dbus_fast.aio.proxy_object import ProxyInterface
+    from desktop_notifier.common import Icon, Notification
+
+log = logging.getLogger(__name__)
+
+NAME = "org.freedesktop.Notifications"
+PATH = "/org/freedesktop/Notifications"
+_INTROSPECTION = introspection.Node.parse(
+    f"""
+    <node>
+      <interface name="{NAME}">
+        <method name="GetCapabilities"><arg type="as" direction="out"/></method>
+        <method name="GetServerInformation">
+          <arg type="s" direction="out"/><arg type="s" direction="out"/>
+          <arg type="s" direction="out"/><arg type="s" direction="out"/>
+        </method>
+        <method name="Notify">
+          <arg type="s" direction="in"/><arg type="u" direction="in"/>
+          <arg type="s" direction="in"/><arg type="s" direction="in"/>
+          <arg type="s" direction="in"/><arg type="as" direction="in"/>
+          <arg type="a{{sv}}" direction="in"/><arg type="i" direction="in"/>
+          <arg type="u" direction="out"/>
+        </method>
+        <signal name="NotificationClosed"><arg type="u"/><arg type="u"/></signal>
+        <signal name="ActionInvoked"><arg type="u"/><arg type="s"/></signal>
+      </interface>
+    </node>
+    """
+)
+"""Known from the specification: to ask a server that hangs would only cost time."""
+
+
+class NotificationServer(DBusDesktopNotifier):
+    """One connection to the session bus and whatever owns `org.freedesktop.Notifications` there.
+
+    The caller keeps to one call in flight a notification identifier. Nothing here has a time
+    limit; every coroutine may be cancelled. `on_clicked` and `on_button_pressed` are called for
+    our own bubbles only.
+    """
+
+    def __init__(self, app_name: str, app_id: str, app_icon: Icon) -> None:
+        super().__init__(app_name, app_icon)
+        self._app_id = app_id
+        self._bus_id: str | None = None
+        self._left_behind: tuple[str | None, str | None, tuple[int, ...]] = (None, None, ())
+        self.owner: str | None = None
+        """The unique bus name of the server that runs now."""
+        self.features: frozenset[str] = frozenset()
+        """The capabilities that the server names (`body-markup`, `actions`, ...)."""
+        self.on_owner: Callable[[str | None], object] | None = None
+        """Called with the former owner whenever `owner` changes."""
+        self.on_closed: Callable[[str], object] | None = None
+        """Called with the identifier of a bubble that left the screen, whoever closed it."""
+
+    async def connect(self) -> None:
+        """Connect to the session bus, without starting a server; raises `ConnectionError`."""
+        self.interface = await self._init_dbus()
+        try:
+            self._bus_id = await ask_bus(self.bus, "GetId")
+            with suppress(DBusError):
+                self.owner = await ask_bus(self.bus, "GetNameOwner", NAME)
+        except (OSError, EOFError, DBusError) as error:
+            raise ConnectionError(str(error)) from error
+        bus_id, owner, platform_ids = self._left_behind
+        if (bus_id, owner) == (self._bus_id, self.owner):
+            # Only our connection broke: the same server still shows what it was sent over it.
+            for platform_id in platform_ids:
+                self._close_unheard(platform_id)
+
+    async def disconnected(self) -> None:
+        """Wait for the end of the connection."""
+        with suppress(Exception):  # The cause was logged or is our own `disconnect`.
+            await self.bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
+
+    async def disconnect(self) -> None:
+        """End the connection, and forget all that was known of the server."""
+        self.bus.disconnect()
+        await self.disconnected()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the server and its ids: after its end, or the bus's, they mean nothing."""
+        ids = tuple(self._platform_to_interface_notification_identifier)
+        self._left_behind = (self._bus_id, self.owner, ids)
+        self.owner = None
+        self.features = frozenset()
+        self._capabilities = None
+        self._platform_to_interface_notification_identifier.clear()
+        self._notification_cache.clear()
+
+    async def startable(self) -> bool:
+        """Whether the bus can start a server when the first notification is sent."""
+        return NAME in await ask_bus(self.bus, "ListActivatableNames")
+
+    async def ping(self) -> None:
+        """Wait until the server answers anything at all; raises `DBusError`."""
+        await call(self.bus, self._message("GetServerInformation"))
+
+    async def send(self, notification: Notification) -> None:
+        """Show `notification`, or replace in place what stands under its identifier.
+
+        Raises `DBusError` where the base class only logs. The `thread` becomes the category.
+        """
+        await self._send(notification)
+        self._notification_cache[notification.identifier] = notification
+
+    def withdraw_unheard(self) -> None:
+        """Ask the server to close all our bubbles, without waiting for an answer."""
+        for platform_id in self._platform_to_interface_notification_identifier:
+            self._close_unheard(platform_id)
+
+    async def _init_dbus(self) -> ProxyInterface:
+        self.bus: MessageBus = await connect()
+        self.bus.add_message_handler(self._follow_owner)
+        interface: Any = self.bus.get_proxy_object(NAME, PATH, _INTROSPECTION).get_interface(NAME)
+        interface.on_notification_closed(self._closed_signal)
+        interface.on_action_invoked(self._action_signal)
+        return interface  # type: ignore[no-any-return]
+
+    async def _send(self, notification: Notification) -> None:
+        capabilities = await self.get_capabilities()
+        actions: list[str] = []
+        if Capability.ON_CLICKED in capabilities:
+            actions += [DEFAULT_ACTION_KEY, "Show"]
+        for button in notification.buttons:
+            actions += [button.identifier, button.title]
+        hints = {
+            "urgency": self.to_native_urgency[notification.urgency],
+            "desktop-entry": Variant("s", self._app_id),
+        }
+        if notification.thread:
+            hints["category"] = Variant("s", notification.thread)
+        body = notification.message
+        if "body-markup" in self.features:
+            body = html.escape(body, quote=False)
+        seconds = notification.timeout
+        ids = self._platform_to_interface_notification_identifier
+        message = self._message(
+            "Notify",
+            "susssasa{sv}i",
+            self.app_name,
+            ids.inverse.get(notification.identifier, 0),
+            self._icon_name(),
+            notification.title,
+            body,
+            actions,
+            hints,
+            seconds * 1000 if seconds > 0 else seconds,
+        )
+        owner = self.owner
+        reply = asyncio.ensure_future(call(self.bus, message))
+        try:
+            (platform_id,) = await asyncio.shield(reply)
+        except asyncio.CancelledError:
+            reply.add_done_callback(lambda late: self._withdraw_late(late, owner))
+            raise
+        ids.forceput(platform_id, notification.identifier)
+
+    async def _clear(self, identifier: str) -> None:
+        ids = self._platform_to_interface_notification_identifier
+        platform_id = ids.inverse.get(identifier)
+        if platform_id is None:
+            return
+        with suppress(DBusError):  # It was closed already.
+            await call(self.bus, self._message("CloseNotification", "u", platform_id))
+        ids.inverse.pop(identifier, None)
+
+    async def _get_capabilities(self) -> frozenset[Capability]:
+        (features,) = await call(self.bus, self._message("GetCapabilities"))
+        self.features = frozenset(features)
+        return await super()._get_capabilities()
+
+    def _withdraw_late(self, reply: asyncio.Future[list[Any]], owner: str | None) -> None:
+        """Close the bubble of a Notify call that was given up, and answered all the same."""
+        if not reply.cancelled() and reply.exception() is None and owner == self.owner:
+            self._close_unheard(reply.result()[0])
+
+    def _close_unheard(self, platform_id: int) -> None:
+        message = self._message("CloseNotification", "u", platform_id)
+        message.flags = MessageFlag.NO_REPLY_EXPECTED | MessageFlag.NO_AUTOSTART
+        self.bus.send(message)
+
+    def _icon_name(self) -> str:
+        icon = self.app_icon
+        if icon is None:
+            return ""
+        return icon.as_name() if icon.is_named() else icon.as_uri()
+
+    @staticmethod
+    def _message(member: str, signature: str = "", *body: object) -> Message:
+        return Message(
+            destination=NAME,
+            path=PATH,
+            interface=NAME,
+            member=member,
+            signature=signature,
+            body=list(body),
+        )
+
+    def _follow_owner(self, message: Message) -> None:
+        if message.member == "NameOwnerChanged" and message.sender == "org.freedesktop.DBus":
+            name, _, owner = message.body
+            if name == NAME:
+                asyncio.get_running_loop().call_soon(self._owner_changed, owner or None)
+
+    # A signal is taken in one turn of the loop later, which is when the task resumes whose reply
+    # came just before it: it must have noted its bubble's id by then.
+
+    def _closed_signal(self, platform_id: int, reason: int) -> None:
+        asyncio.get_running_loop().call_soon(self._on_closed, platform_id, reason)
+
+    def _action_signal(self, platform_id: int, action_key: str) -> None:
+        asyncio.get_running_loop().call_soon(self._on_action, platform_id, action_key)
+
+    def _owner_changed(self, owner: str | None) -> None:
+        former = self.owner
+        if former is not None:
+            self.forget()
+        self.owner = owner
+        if self.on_owner is not None:
+            self.on_owner(former)
+
+    def _on_action(self, nid: int, action_key: str) -> None:
+        # Unlike in the base class the id stays: some servers leave the bubble on the screen.
+        identifier = self._platform_to_interface_notification_identifier.get(nid)
+        if identifier is None:
+            return
+        if action_key == DEFAULT_ACTION_KEY:
+            self.handle_clicked(identifier)
+        else:
+            self.handle_button(identifier, action_key)
+
+    def _on_closed(self, nid: int, reason: int) -> None:
+        identifier = self._platform_to_interface_notification_identifier.pop(nid, None)
+        if identifier is None:
+            return
+        log.debug("%s left the screen, reason %d", identifier, reason)
+        self._clear_notification_from_cache(identifier)
+        if self.on_closed is not None:
+            self.on_closed(identifier)
