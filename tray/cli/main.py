@@ -1,0 +1,112 @@
+"""The command `sessionbell`: a group whose sub-commands are imported only when they run."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+
+import click
+
+from tray import __version__
+
+_COMMANDS = {
+    "run": ("tray.cli.run", "run"),
+    "list": ("tray.cli.sessions", "list_sessions"),
+    "show": ("tray.cli.sessions", "show"),
+    "watch": ("tray.cli.watch", "watch"),
+    "demo": ("tray.cli.demo", "demo"),
+}
+"""Each command's module and name; the order is that of `--help`."""
+
+_EPILOG = """\
+\b
+Examples:
+  sessionbell                 put the bell into the tray
+  sessionbell list            who waits for me right now?
+  sessionbell watch           the same, live
+  sessionbell show shop-api   the whole question
+  sessionbell demo            see it all without Claude Code
+
+\b
+Exit codes: 0 done, 1 failed or cannot see everything (the cause is on stderr), 2 usage.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's interface
+        """Return the names of all commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's interface
+        """Return the command called `cmd_name`."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+@click.version_option(__version__, prog_name="sessionbell", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> int:
+    """Know which Claude Code session is waiting for you.
+
+    Without a command, sessionbell puts its icon into the tray and calls you back when a
+    session asks for a permission, an answer or a plan's approval, and when its turn is over.
+    """
+    if ctx.invoked_subcommand is None:
+        from tray.cli.run import run
+
+        return int(ctx.invoke(run, roots=()) or 0)
+    return 0
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 1 failed or degraded, 2 usage."""
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    if sys.stdout is None:  # started with `>&-`
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - stays open to the end
+    # A terminal without UTF-8 shows a question mark instead of ending the program.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = cli.main(arguments, prog_name="sessionbell", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 1
+    except BrokenPipeError:
+        return _reader_gone()
+    except SystemExit as end:
+        # What click and rich make of a broken pipe.
+        if isinstance(end.__context__, BrokenPipeError):
+            return _reader_gone()
+        raise
+    except OSError as error:
+        _reader_gone()
+        click.echo(f"sessionbell: {error}", err=True)
+        return 1
+    return int(code or 0)
+
+
+def _reader_gone() -> int:
+    """See that what is still buffered does not fail again at exit; the reader had enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0

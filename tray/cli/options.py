@@ -1,0 +1,52 @@
+"""What several commands share: their common options, and one look at all sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tray.session import order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tray.session import Observation, Problem, Snapshot
+
+roots_option = click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(file_okay=False, resolve_path=True),
+    metavar="DIR",
+    help="Look only at this configuration folder of Claude Code (may be given again). "
+    "Without it all of them are found.",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON for scripts, in a stable form."
+)
+no_color_option = click.option(
+    "--no-color", is_flag=True, help="Print without colours (so does NO_COLOR=1)."
+)
+
+
+def chosen_roots(roots: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the folders named by `--root`, or None for all there are."""
+    return tuple(roots) or None
+
+
+def look(roots: Sequence[str]) -> tuple[Snapshot, tuple[Observation, ...]]:
+    """Look at all sessions once; return the snapshot and its sessions in the lists' order."""
+    from tray.claude.survey import Surveyor
+
+    snapshot = Surveyor(roots=chosen_roots(roots)).survey()
+    return snapshot, tuple(sorted(snapshot.sessions, key=order))
+
+
+def complain(problems: Iterable[Problem]) -> int:
+    """Print each problem on stderr; return the exit code, 1 if there was any."""
+    code = 0
+    for problem in problems:
+        click.echo(f"sessionbell: {problem.message}", err=True)
+        code = 1
+    return code

@@ -1,0 +1,1 @@
+"""Make-believe sessions: real processes and real files, without Claude Code."""
