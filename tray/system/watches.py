@@ -114,7 +114,7 @@ class FolderWatch:
         with self._lock:
             if self._stopped:
                 return ()
-            if self._observer is not None and not self._sound(self._observer):
+            if self._observer is not None and not self._observer.is_alive():
                 log.error("the file observer died; starting it again")
                 self._discard()
                 self.restarts += 1
@@ -137,15 +137,19 @@ class FolderWatch:
             self._stopped = True
             self._discard()
 
-    @staticmethod
-    def _sound(observer: InotifyObserver) -> bool:
-        return observer.is_alive() and all(emitter.is_alive() for emitter in observer.emitters)
-
     def _reconcile(self) -> None:
         """Bring the watches in line with the wanted folders as they are on disk now."""
+        emitters = self._observer.emitters if self._observer is not None else ()
+        alive = {emitter.watch for emitter in emitters if emitter.is_alive()}
         for folder, watched in list(self._watched.items()):
             if folder not in self._wanted or _identity(folder) != watched.identity:
                 self._unwatch(folder)
+            elif watched.watch not in alive:
+                # Deleted and made again under the same inode number, or a fault.
+                log.warning("the watch on %s ended; starting it again", folder)
+                self.restarts += 1
+                self._unwatch(folder)
+                self._waker.wake()
         for folder in self._failed.keys() - self._wanted:
             del self._failed[folder]
         for folder in sorted(self._wanted - self._watched.keys()):
