@@ -31,8 +31,6 @@ NARROW = 60
 """Terminal cells below which what is asked gets a line of its own and the branch is left out."""
 _UNLIMITED = 100_000
 """Cells to print on where nobody looks: a pipe or file gets whole lines."""
-_NAME_CELLS = 24
-"""Cells at most for a project or a branch, where both stand in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ _BY_STATE = {
 }
 _UNSEEN_IDLE = Look("✓", "idle", "yellow")
 """Idle for a while, but nobody has looked at what it finished."""
-_STATE_CELLS = 2 + max(len(look.word) for look in (*_BY_REASON.values(), *_BY_STATE.values()))
+_STATE_CELLS = 2 + max(len(shown.word) for shown in (*_BY_REASON.values(), *_BY_STATE.values()))
 _AGE_CELLS = 4
 
 
@@ -120,17 +118,24 @@ def saying(session: Observation) -> Text:
 def listing(
     sessions: Sequence[Observation], now: float, width: int, height: int | None = None
 ) -> RenderableType:
-    """Return the table of `sessions`, at most `height` lines of it, for `width` cells."""
+    """Return the table of `sessions` for `width` cells, at most `height` lines of it."""
     if not sessions:
         return Text("No live Claude Code sessions.", style="dim")
-    lines_each, head = (2, 0) if width < NARROW else (1, 1)
-    shown = sessions
-    if height is not None and head + lines_each * len(sessions) > height:
-        shown = sessions[: max((height - head - 1) // lines_each, 1)]
-    table = _narrow(shown, now, width) if width < NARROW else _wide(shown, now, width)
-    if len(shown) == len(sessions):
-        return table
-    return Group(table, Text(f"… {len(sessions) - len(shown)} more", style="dim"))
+    rows = [_Row.of(session, now) for session in sessions]
+    if width < NARROW:
+        head, groups = [], [_narrow(row, width) for row in rows]
+    else:
+        columns = _columns(rows, width)
+        head, groups = [_wide(_HEADINGS, columns)], [[_wide(row, columns)] for row in rows]
+    if height is not None and len(head) + sum(map(len, groups)) > height:
+        room = max((height - len(head) - 1) // len(groups[0]), 1)
+        left_out = len(groups) - room
+        groups = [*groups[:room], [Text(f"… {left_out} more", style="dim")]]
+    lines = head + [line for group in groups for line in group]
+    for line in lines:
+        line.rstrip()
+        line.no_wrap, line.overflow = True, "ellipsis"
+    return Group(*lines)
 
 
 def details(session: Observation, now: float) -> RenderableType:
@@ -172,54 +177,88 @@ def details(session: Observation, now: float) -> RenderableType:
     return table
 
 
-def _wide(sessions: Sequence[Observation], now: float, width: int) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    # Half of what state and age leave is kept for what is asked.
-    names = min(_NAME_CELLS, (width - _STATE_CELLS - _AGE_CELLS - 4) // 4)
-    projects = [one_line(session.project or "") for session in sessions]
-    branches = [one_line(session.branch or "") for session in sessions]
-    table.add_column("STATE", no_wrap=True, min_width=_STATE_CELLS, max_width=_STATE_CELLS)
-    table.add_column("PROJECT", no_wrap=True, overflow="ellipsis", max_width=names)
-    table.add_column("BRANCH", no_wrap=True, overflow="ellipsis", max_width=names)
-    table.add_column("AGE", no_wrap=True, justify="right", min_width=_AGE_CELLS)
-    table.add_column("WHAT IS ASKED", no_wrap=True, overflow="ellipsis")
-    for session, project, branch in zip(sessions, projects, branches, strict=True):
-        table.add_row(
-            _state(session),
-            Text(project, style="bold" if session.blocking else ""),
-            Text(branch, style="cyan"),
-            _age(session, now),
-            saying(session),
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The cells of one line of the table."""
+
+    state: Text
+    project: Text
+    branch: Text
+    age: Text
+    saying: Text
+
+    @classmethod
+    def of(cls, session: Observation, now: float) -> _Row:
+        shown = look(session)
+        return cls(
+            state=Text(f"{shown.mark} {shown.word}", shown.style),
+            project=Text(one_line(session.project or ""), "bold" if session.blocking else ""),
+            branch=Text(one_line(session.branch or ""), "cyan"),
+            age=Text(age(None if session.since is None else now - session.since), "dim"),
+            saying=saying(session),
         )
-    return table
 
 
-def _narrow(sessions: Sequence[Observation], now: float, width: int) -> Group:
-    lines: list[Text] = []
-    project_cells = max(width - _STATE_CELLS - _AGE_CELLS - 2, 4)
-    for session in sessions:
-        project = Text(one_line(session.project or ""), style="bold" if session.blocking else "")
-        project.truncate(project_cells, overflow="ellipsis", pad=True)
-        state = _state(session)
-        state.truncate(_STATE_CELLS, pad=True)
-        age_text = _age(session, now)
-        age_text.align("right", _AGE_CELLS)
-        lines.append(Text(" ").join((state, project, age_text)))
-        said = Text.assemble("  ", saying(session))
-        said.truncate(width, overflow="ellipsis")
-        lines.append(said)
-    for text in lines:
-        text.no_wrap, text.overflow = True, "ellipsis"
-    return Group(*lines)
+_HEADINGS = _Row(
+    *(Text(word, "dim") for word in ("STATE", "PROJECT", "BRANCH", "AGE", "WHAT IS ASKED"))
+)
 
 
-def _state(session: Observation) -> Text:
-    shown = look(session)
-    return Text(f"{shown.mark} {shown.word}", style=shown.style)
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The cells that the columns of changing width get."""
+
+    project: int
+    branch: int
+    saying: int
 
 
-def _age(session: Observation, now: float) -> Text:
-    return Text(age(None if session.since is None else now - session.since), style="dim")
+def _columns(rows: Sequence[_Row], width: int) -> _Columns:
+    """Share out `width`: three fifths of what is free go to what is asked, and three fifths of
+    the rest to the project, in so far as they need it.
+    """
+    every = (_HEADINGS, *rows)
+    project = max(row.project.cell_len for row in every)
+    branch = max(row.branch.cell_len for row in every)
+    asked = max(row.saying.cell_len for row in every)
+    free = width - _STATE_CELLS - _AGE_CELLS - 4
+    names = free - min(asked, free * 3 // 5)
+    project = min(project, max(names * 3 // 5, names - branch))
+    branch = min(branch, names - project)
+    return _Columns(project, branch, free - project - branch)
+
+
+def _wide(row: _Row, columns: _Columns) -> Text:
+    return Text(" ").join(
+        (
+            _fit(row.state, _STATE_CELLS),
+            _fit(row.project, columns.project),
+            _fit(row.branch, columns.branch),
+            _right(row.age),
+            _fit(row.saying, columns.saying, pad=False),
+        )
+    )
+
+
+def _narrow(row: _Row, width: int) -> list[Text]:
+    project = max(width - _STATE_CELLS - _AGE_CELLS - 2, 1)
+    first = Text(" ").join(
+        (_fit(row.state, _STATE_CELLS), _fit(row.project, project), _right(row.age))
+    )
+    second = Text("  ").append_text(_fit(row.saying, max(width - 2, 1), pad=False))
+    return [first, second]
+
+
+def _fit(text: Text, cells: int, *, pad: bool = True) -> Text:
+    fitted = text.copy()
+    fitted.truncate(cells, overflow="ellipsis", pad=pad)
+    return fitted
+
+
+def _right(text: Text) -> Text:
+    fitted = text.copy()
+    fitted.pad_left(max(_AGE_CELLS - text.cell_len, 0))
+    return fitted
 
 
 def _process(session: Observation) -> str:

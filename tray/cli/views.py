@@ -94,7 +94,7 @@ class ChangeLines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._started = False
+        self._shown: Update | None = None
         self._problems: dict[str, Problem] = {}
 
     def __enter__(self) -> Self:
@@ -109,14 +109,17 @@ class ChangeLines:
         """Nothing is held."""
 
     def show(self, update: Update) -> None:
-        """Print what `update` changed."""
-        if not self._started:
-            self._started = True
+        """Print what `update` changed; shown again it says nothing new."""
+        if update is self._shown:
+            return
+        if self._shown is None:
             sessions, width = update.tracked.sessions, self._console.width
             self._console.print(table.listing(sessions, update.snapshot.at, width))
-        for transition in update.transitions:
-            if transition.kind is not EventKind.CHANGED:
-                self._print(transition.at, change(transition))
+        else:
+            for transition in update.transitions:
+                if transition.kind is not EventKind.CHANGED:
+                    self._print(transition.at, change(transition))
+        self._shown = update
         for problem in update.problems:
             if self._problems.get(problem.code) != problem:
                 self.say(problem.message)
