@@ -52,7 +52,8 @@ async def call(bus: MessageBus, message: Message) -> list[Any]:
     Raises `DBusError` for an error reply, also one without a text, over which dbus-fast's own
     proxies stumble; and `OSError` or `EOFError` if the bus goes away before the reply.
     """
-    reply = await bus.call(message)
+    # On a dead bus dbus-fast would wait for a reply for ever.
+    reply = await bus.call(message) if bus.connected else None
     if reply is None:
         raise ConnectionError("disconnected")
     if reply.message_type is MessageType.ERROR:

@@ -14,7 +14,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dbus_fast import Message, MessageFlag, Variant, introspection
+from dbus_fast import Message, MessageFlag, MessageType, Variant, introspection
 from dbus_fast.errors import DBusError
 from desktop_notifier.backends.dbus import DEFAULT_ACTION_KEY, DBusDesktopNotifier
 from desktop_notifier.common import Capability
@@ -68,6 +68,8 @@ class NotificationServer(DBusDesktopNotifier):
     def __init__(self, app_name: str, app_id: str, app_icon: Icon) -> None:
         super().__init__(app_name, app_icon)
         self._app_id = app_id
+        self._given_up: set[int] = set()
+        """Serials of Notify calls that may still be answered: their bubbles are not wanted."""
         self._bus_id: str | None = None
         self._left_behind: tuple[str | None, str | None, tuple[int, ...]] = (None, None, ())
         self.owner: str | None = None
@@ -96,8 +98,8 @@ class NotificationServer(DBusDesktopNotifier):
 
     async def disconnected(self) -> None:
         """Wait for the end of the connection."""
-        with suppress(Exception):  # The cause was logged or is our own `disconnect`.
-            await self.bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
+        # To cancel this waiting must not cancel the one future that the bus has for its end.
+        await asyncio.shield(asyncio.ensure_future(self._ended()))
 
     async def disconnect(self) -> None:
         """End the connection, and forget all that was known of the server."""
@@ -112,6 +114,7 @@ class NotificationServer(DBusDesktopNotifier):
         self.owner = None
         self.features = frozenset()
         self._capabilities = None
+        self._given_up.clear()
         self._platform_to_interface_notification_identifier.clear()
         self._notification_cache.clear()
 
@@ -136,9 +139,13 @@ class NotificationServer(DBusDesktopNotifier):
         for platform_id in self._platform_to_interface_notification_identifier:
             self._close_unheard(platform_id)
 
+    async def _ended(self) -> None:
+        with suppress(Exception):  # However it ended.
+            await self.bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
+
     async def _init_dbus(self) -> ProxyInterface:
         self.bus: MessageBus = await connect()
-        self.bus.add_message_handler(self._follow_owner)
+        self.bus.add_message_handler(self._overhear)
         interface: Any = self.bus.get_proxy_object(NAME, PATH, _INTROSPECTION).get_interface(NAME)
         interface.on_notification_closed(self._closed_signal)
         interface.on_action_invoked(self._action_signal)
@@ -174,12 +181,10 @@ class NotificationServer(DBusDesktopNotifier):
             hints,
             seconds * 1000 if seconds > 0 else seconds,
         )
-        owner = self.owner
-        reply = asyncio.ensure_future(call(self.bus, message))
         try:
-            (platform_id,) = await asyncio.shield(reply)
+            (platform_id,) = await call(self.bus, message)
         except asyncio.CancelledError:
-            reply.add_done_callback(lambda late: self._withdraw_late(late, owner))
+            self._given_up.add(message.serial)
             raise
         ids.forceput(platform_id, notification.identifier)
 
@@ -197,15 +202,11 @@ class NotificationServer(DBusDesktopNotifier):
         self.features = frozenset(features)
         return await super()._get_capabilities()
 
-    def _withdraw_late(self, reply: asyncio.Future[list[Any]], owner: str | None) -> None:
-        """Close the bubble of a Notify call that was given up, and answered all the same."""
-        if not reply.cancelled() and reply.exception() is None and owner == self.owner:
-            self._close_unheard(reply.result()[0])
-
     def _close_unheard(self, platform_id: int) -> None:
         message = self._message("CloseNotification", "u", platform_id)
         message.flags = MessageFlag.NO_REPLY_EXPECTED | MessageFlag.NO_AUTOSTART
-        self.bus.send(message)
+        if self.bus.connected:
+            self.bus.send(message)
 
     def _icon_name(self) -> str:
         icon = self.app_icon
@@ -224,14 +225,19 @@ class NotificationServer(DBusDesktopNotifier):
             body=list(body),
         )
 
-    def _follow_owner(self, message: Message) -> None:
-        if message.member == "NameOwnerChanged" and message.sender == "org.freedesktop.DBus":
+    def _overhear(self, message: Message) -> None:
+        """Take in what concerns the server but is no signal of its own."""
+        if message.reply_serial in self._given_up:
+            self._given_up.remove(message.reply_serial)
+            if message.message_type is MessageType.METHOD_RETURN:
+                self._close_unheard(message.body[0])
+        elif message.member == "NameOwnerChanged" and message.sender == "org.freedesktop.DBus":
             name, _, owner = message.body
             if name == NAME:
                 asyncio.get_running_loop().call_soon(self._owner_changed, owner or None)
 
-    # A signal is taken in one turn of the loop later, which is when the task resumes whose reply
-    # came just before it: it must have noted its bubble's id by then.
+    # A signal is taken in one turn of the loop later, behind the task that waits for the reply
+    # just before it: that one must have noted its bubble's id by then.
 
     def _closed_signal(self, platform_id: int, reason: int) -> None:
         asyncio.get_running_loop().call_soon(self._on_closed, platform_id, reason)
