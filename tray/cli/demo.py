@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tray.cli.options import no_color_option
+from tray.cli.options import examples, no_color_option
 
 if TYPE_CHECKING:
     from tray.demo.stage import Session, Stage
@@ -18,22 +18,17 @@ _FAST = 8.0
 """How many times faster `--fast` plays."""
 
 
-@click.command()
+@click.command(epilog=examples("sessionbell demo", "sessionbell demo --once --fast"))
 @click.option("--once", is_flag=True, help="End when the story is over instead of starting anew.")
 @click.option("--seconds", type=click.FloatRange(min=0), help="End after so many seconds.")
 @click.option("--fast", "pace", flag_value=_FAST, help=f"Play {_FAST:.0f} times faster.")
 @no_color_option
 def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: bool) -> int:
-    r"""Show everything sessionbell does on make-believe sessions.
+    """Show everything sessionbell does on make-believe sessions.
 
     Seven sessions work, ask for a permission, an answer and a plan's approval, finish, fail
     and die, in a folder of their own that is gone afterwards. The tray icon and the
     notifications are the real ones; without a desktop the live table shows the same.
-
-    \b
-    Examples:
-      sessionbell demo
-      sessionbell demo --once --fast
     """
     from tray.cli.run import run_desktop
     from tray.cli.views import open_view

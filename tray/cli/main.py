@@ -10,6 +10,7 @@ import sys
 import click
 
 from tray import __version__
+from tray.cli.options import examples
 
 _COMMANDS = {
     "run": ("tray.cli.run", "run"),
@@ -20,18 +21,17 @@ _COMMANDS = {
 }
 """Each command's module and name; the order is that of `--help`."""
 
-_EPILOG = """\
-\b
-Examples:
-  sessionbell                 put the bell into the tray
-  sessionbell list            who waits for me right now?
-  sessionbell watch           the same, live
-  sessionbell show shop-api   the whole question
-  sessionbell demo            see it all without Claude Code
-
-\b
-Exit codes: 0 done, 1 failed or cannot see everything (the cause is on stderr), 2 usage.
-"""
+_EPILOG = (
+    examples(
+        "sessionbell                 put the bell into the tray",
+        "sessionbell list            who waits for me right now?",
+        "sessionbell watch           the same, live",
+        "sessionbell show shop-api   the whole question",
+        "sessionbell demo            see it all without Claude Code",
+    )
+    + "\n\nExit codes: 0 done, 1 failed or not everything could be seen (the cause is on stderr), "
+    "2 usage."
+)
 
 
 class LazyGroup(click.Group):

@@ -30,6 +30,11 @@ no_color_option = click.option(
 )
 
 
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: command lines to start from, kept as they are."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
 def chosen_roots(roots: Sequence[str]) -> tuple[str, ...] | None:
     """Return the folders named by `--root`, or None for all there are."""
     return tuple(roots) or None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tray.cli.lock import AlreadyRunningError, only_one, runtime_folder
-from tray.cli.options import chosen_roots, no_color_option, roots_option
+from tray.cli.options import chosen_roots, examples, no_color_option, roots_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,19 +17,14 @@ if TYPE_CHECKING:
     from tray.cli.views import ChangeLines, LiveTable
 
 
-@click.command()
+@click.command(epilog=examples("sessionbell", "sessionbell run &"))
 @no_color_option
 @roots_option
 def run(*, no_color: bool, roots: Sequence[str]) -> int:
-    r"""Put the bell into the tray and notify, until Ctrl-C or Quit.
+    """Put the bell into the tray and notify, until Ctrl-C or Quit.
 
     Where no tray is to be had it says what is missing and goes on with what there is:
     notifications if a bus is there, and the live table on a terminal.
-
-    \b
-    Examples:
-      sessionbell
-      sessionbell run &
     """
     from tray.cli.views import open_view
 

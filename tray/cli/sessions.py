@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tray.cli.options import complain, json_option, look, no_color_option, roots_option
+from tray.cli.options import complain, examples, json_option, look, no_color_option, roots_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from tray.session import Observation
 
 
-@click.command("list")
+@click.command(
+    "list",
+    epilog=examples(
+        "sessionbell list",
+        "sessionbell list --json | jq '.[] | select(.state == \"needs_input\")'",
+    ),
+)
 @json_option
 @no_color_option
 @roots_option
 def list_sessions(*, as_json: bool, no_color: bool, roots: Sequence[str]) -> int:
-    r"""List all live sessions, the ones that wait for you first.
-
-    \b
-    Examples:
-      sessionbell list
-      sessionbell list --json | jq -r '.[] | select(.state == "needs_input") | .project'
-    """
+    """List all live sessions, the ones that wait for you first."""
     snapshot, sessions = look(roots)
     if as_json:
         from tray.cli import contract
@@ -39,21 +39,16 @@ def list_sessions(*, as_json: bool, no_color: bool, roots: Sequence[str]) -> int
     return complain(snapshot.problems)
 
 
-@click.command()
+@click.command(epilog=examples("sessionbell show shop-api", "sessionbell show 48213 --json"))
 @click.argument("session")
 @json_option
 @no_color_option
 @roots_option
 def show(*, session: str, as_json: bool, no_color: bool, roots: Sequence[str]) -> int:
-    r"""Show everything known of one SESSION, with the whole of what it asks.
+    """Show everything known of one SESSION, with the whole of what it asks.
 
     SESSION is a process id, the start of a session id, or a name or project if only one
     session has it.
-
-    \b
-    Examples:
-      sessionbell show shop-api
-      sessionbell show 48213 --json
     """
     snapshot, sessions = look(roots)
     found = _one(sessions, session)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tray import __version__
-from tray.cli.options import chosen_roots, json_option, no_color_option, roots_option
+from tray.cli.options import chosen_roots, examples, json_option, no_color_option, roots_option
 from tray.session import Problem
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ _STALLED = Problem(
 )
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "sessionbell watch",
+        "sessionbell watch --json | jq -c 'select(.event == \"transition\")'",
+    )
+)
 @json_option
 @no_color_option
 @roots_option
 def watch(*, as_json: bool, no_color: bool, roots: Sequence[str]) -> int:
-    r"""Watch all sessions live, until Ctrl-C.
+    """Watch all sessions live, until Ctrl-C.
 
     On a terminal this is a table that follows every change; into a pipe, one line a change.
     With --json it is one JSON object a line: hello, snapshot, then appeared, transition,
     changed, ended, health, and a heartbeat every 30 seconds.
-
-    \b
-    Examples:
-      sessionbell watch
-      sessionbell watch --json | jq -c 'select(.event == "transition") | .session.project'
     """
     chosen = chosen_roots(roots)
     try:
