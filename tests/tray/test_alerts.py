@@ -424,6 +424,15 @@ class TestBurst:
         screen.until(66.0)
         assert sorted(screen.titles) == ["p1 needs permission", "p2 needs permission"]
 
+    def test_dismissed_asks_do_not_count(self) -> None:
+        screen = self.crowd(60, 60, 60)
+        for bubble in screen.bubbles:
+            screen.dismiss(bubble.id)
+        screen.at(62.0, *screen.sessions, asks("4"))
+        screen.at(63.0, *screen.sessions, asks("5"))
+        screen.until(64.0)
+        assert screen.titles == ["p4 needs permission", "p5 needs permission"]
+
     def test_a_dismissed_summary_stays_away_but_a_new_ask_does_not(self) -> None:
         screen = self.crowd(60, 60, 60, 61)
         screen.dismiss(screen.only.id)
@@ -490,6 +499,13 @@ class TestTurnOver:
         screen.at(63.0, asks())
         screen.until(64.0)
         assert screen.titles == ["p1 needs permission"]
+
+    def test_that_turns_out_a_failure_is_told_as_one(self) -> None:
+        screen = Screen(working())
+        screen.at(60.0, over(at=60.0))
+        screen.at(62.0, failed(at=60.0))
+        screen.until(63.0)
+        assert screen.titles == ["p1 stopped with an error"]
 
     def test_several_each_have_their_own(self) -> None:
         bubbles = told(*(over(str(n), at=60) for n in range(5)))

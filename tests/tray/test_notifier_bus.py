@@ -428,10 +428,12 @@ class TestThePerson:
 
 
 class TestTheServer:
-    async def test_comes_late(self, desk: Desk, bus: Bus) -> None:
+    async def test_comes_late(self, desk: Desk, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(notifier_module, "_RETRY_FIRST", 60.0)
         await desk.notifier.start()
         assert desk.problems == {"no-notification-daemon"}
         desk.show([ASK])
+        await until(lambda: desk.notifier._slots["1/a"].retry)
         daemon = await Daemon().start()
         await shown(daemon, ASK)
         await until(lambda: not desk.problems)
@@ -486,6 +488,8 @@ class TestTheServer:
         connected.show([ASK])
         await until(lambda: connected.problems == {"notification-daemon-hangs"})
         connected.show([ASK, OTHER])
+        pings = len(daemon.called("GetServerInformation"))
+        await until(lambda: len(daemon.called("GetServerInformation")) >= pings + 2)
         assert len(daemon.called("Notify")) == 1
         daemon.resume()
         await shown(daemon, ASK, OTHER)
