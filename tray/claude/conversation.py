@@ -98,6 +98,8 @@ class Conversation:
     first_timestamp: float | None = None
     last_timestamp: float | None = None
     """Of user and assistant lines: bookkeeping is written at any time."""
+    partial: bool = False
+    """No message line was found in what was read of a large file: nothing can be told."""
     malformed: int = 0
     message_id: str | None = None
     """Of the newest assistant message: one is spread over several lines."""
