@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tray.desktop.alerts import SHOW, Bubble, Memory, Urgency, dismissed, plan
-from tray.machine import AlertKind, Tracked, step
+from tray.machine import BLOCKING_ALERTS, AlertKind, Tracked, step
 from tray.session import Ask, Kind, Observation, Reason, Snapshot, State, TurnEnd
 
 WALL = 1_800_000_000.0
@@ -690,3 +692,49 @@ def test_every_kind_of_alert_can_be_told(kind) -> None:
         AlertKind.JOB_FAILED: failed(at=60, kind=Kind.BACKGROUND),
     }
     assert len(told(samples[kind])) == 1
+
+
+DOINGS = st.tuples(
+    st.sampled_from(["works", "asks", "asks again", "over", "fails", "answered", "dismiss"]),
+    st.integers(0, 5),
+    st.floats(0.01, 30.0),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(DOINGS, max_size=40))
+def test_whatever_happens_each_open_ask_stands_in_one_bubble_until_dismissed(doings) -> None:
+    screen = Screen(*(working(str(n)) for n in range(6)))
+    seen = {s.key: s for s in screen.sessions}
+    dismissed_asks: set[str] = set()
+    for count, (doing, number, pause) in enumerate(doings):
+        key, now = str(number), screen.now + pause
+        if doing == "dismiss":
+            screen.until(now)
+            if screen.bubbles:
+                bubble = screen.bubbles[number % len(screen.bubbles)]
+                dismissed_asks.update(bubble.asks)
+                screen.dismiss(bubble.id)
+        else:
+            seen[key] = {
+                "works": working(key),
+                "answered": working(key, last_act=WALL + now),
+                "asks": asks(key, ask="same"),
+                "asks again": asks(key, ask=f"new {count}"),
+                "over": over(key, now),
+                "fails": failed(key, now),
+            }[doing]
+            screen.at(now, *seen.values())
+        told_asks = [ask for bubble in screen.bubbles for ask in bubble.asks]
+        assert len(told_asks) == len(set(told_asks))
+        assert screen.tracked is not None
+        blocked = {
+            f"{track.session.key}/{track.alert.id}"
+            for track in screen.tracked.tracks
+            if track.alert and track.alert.ripe and track.alert.kind in BLOCKING_ALERTS
+        }
+        assert blocked <= set(told_asks) | dismissed_asks
+        for bubble in screen.bubbles:
+            assert bubble.title
+            if bubble.category == "x-sessionbell.ask":
+                assert blocked.issuperset(bubble.asks)

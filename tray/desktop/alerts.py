@@ -124,7 +124,8 @@ def plan(memory: Memory, tracked: Tracked, now: float) -> tuple[Memory, tuple[Bu
     for track in tracked.tracks:
         told = _tell(told, track, tracks, now)
     shown: dict[str, list[tuple[_Told, Track]]] = {}
-    for entry in sorted(told, key=lambda entry: _rank(entry, tracked)):
+    ranks = {key: rank for rank, key in enumerate(tracks)}
+    for entry in sorted(told, key=lambda entry: ranks[entry.session]):
         track = tracks[entry.session]
         if entry.on_screen and _holds(entry, track):
             shown.setdefault(entry.bubble, []).append((entry, track))
@@ -248,14 +249,6 @@ def _crowd(
         return told, bubble
     summary = f"summary/{bubble}"
     return [replace(e, bubble=summary) if e in recent else e for e in told], summary
-
-
-def _rank(entry: _Told, tracked: Tracked) -> int:
-    """Where the session of `entry` stands in the order of every list."""
-    for index, track in enumerate(tracked.tracks):
-        if entry.session in (track.session.key, *track.session.aliases):
-            return index
-    return len(tracked.tracks)
 
 
 _TITLES = {
