@@ -1,0 +1,135 @@
+"""The live registry: `<config root>/sessions/<pid>.json`, one record a running client.
+
+Seen on clients 2.1.81 (pid, session, cwd, start) and 2.1.332 (status and the rest). Records
+are written in place, so a reader may find an empty or half file: the last good one then stands
+until the next look.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from tray.claude.files import json_object, number_of, read_small, text_of
+
+_RECORD_LIMIT = 1024 * 1024
+"""Bytes of the largest file that is taken for a record; real ones have about 600."""
+_NAME = re.compile(r"(?:pid-)?(\d{1,10})\.json", re.ASCII)
+"""Records, and those of old clients. `<pid>.<hash>.key` beside them is a credential: never read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One client's record. Times are Unix seconds; a field of a wrong type is `None`."""
+
+    path: str
+    config_root: str
+    pid: int
+    session_id: str | None = None
+    cwd: str | None = None
+    started_at: float | None = None
+    status: str | None = None
+    waiting_for: str | None = None
+    updated_at: float | None = None
+    status_updated_at: float | None = None
+    status_updated_ms: int | None = None
+    """The same, as written: the identity of an ask."""
+    proc_start: int | None = None
+    """The process's start time in clock ticks since boot, against pid reuse."""
+    version: str | None = None
+    kind: str | None = None
+    entrypoint: str | None = None
+    pid_domain: str | None = None
+    name: str | None = None
+    name_source: str | None = None
+    job_id: str | None = None
+    parked_job_id: str | None = None
+    """Set on the front of a session that was sent to the background."""
+    spare: bool = False
+    """A pre-warmed worker: no session."""
+
+
+def parse_record(data: bytes, path: str, config_root: str) -> Record | None:
+    """Read one record; `None` if it is torn, no record, or names no pid."""
+    found = json_object(data)
+    match = _NAME.fullmatch(os.path.basename(path))
+    if found is None or match is None:
+        return None
+    pid = number_of(found, "pid")
+    if pid is None:
+        pid = int(match.group(1))
+    if not 0 < pid < 2**31 or pid != int(pid):
+        return None
+    status_updated = number_of(found, "statusUpdatedAt")
+    return Record(
+        path=path,
+        config_root=config_root,
+        pid=int(pid),
+        session_id=text_of(found, "sessionId") or text_of(found, "session_id"),
+        cwd=text_of(found, "cwd"),
+        started_at=_seconds(number_of(found, "startedAt")),
+        status=text_of(found, "status"),
+        waiting_for=text_of(found, "waitingFor"),
+        updated_at=_seconds(number_of(found, "updatedAt")),
+        status_updated_at=_seconds(status_updated),
+        status_updated_ms=int(status_updated) if _sane(status_updated) else None,
+        proc_start=_ticks(found.get("procStart")),
+        version=text_of(found, "version"),
+        kind=text_of(found, "kind"),
+        entrypoint=text_of(found, "entrypoint"),
+        pid_domain=text_of(found, "pidDomain"),
+        name=text_of(found, "name"),
+        name_source=text_of(found, "nameSource"),
+        job_id=text_of(found, "jobId"),
+        parked_job_id=text_of(found, "parkedJobId"),
+        spare=found.get("spare") is True,
+    )
+
+
+class Registry:
+    """The records of one config root, read anew at each look."""
+
+    def __init__(self, config_root: str) -> None:
+        self.config_root = config_root
+        self.folder = os.path.join(config_root, "sessions")
+        self._last_good: dict[str, Record] = {}
+
+    def read(self) -> tuple[Record, ...]:
+        """Return every record, by path; empty if there is no such folder."""
+        try:
+            names = os.listdir(self.folder)
+        except OSError:
+            names = []
+        records: dict[str, Record] = {}
+        for name in sorted(names):
+            if _NAME.fullmatch(name) is None:
+                continue
+            path = os.path.join(self.folder, name)
+            record = self._read(path)
+            if record is not None:
+                records[path] = record
+        self._last_good = records
+        return tuple(records.values())
+
+    def _read(self, path: str) -> Record | None:
+        data = read_small(path, _RECORD_LIMIT)
+        record = parse_record(data, path, self.config_root) if data is not None else None
+        if record is None and os.path.isfile(path):
+            return self._last_good.get(path)
+        return record
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return milliseconds / 1000 if milliseconds is not None and _sane(milliseconds) else None
+
+
+def _sane(milliseconds: float | None) -> bool:
+    """Whether it is a moment that a calendar has."""
+    return milliseconds is not None and 0 < milliseconds < 2.5e14
+
+
+def _ticks(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
