@@ -695,14 +695,14 @@ def test_every_kind_of_alert_can_be_told(kind) -> None:
 
 
 DOINGS = st.tuples(
-    st.sampled_from(["works", "asks", "asks again", "over", "fails", "answered", "dismiss"]),
+    st.sampled_from(["asks", "asks again", "works", "over", "fails", "answered", "dismiss"]),
     st.integers(0, 5),
-    st.floats(0.01, 30.0),
+    st.sampled_from([0.1, 0.5, 2.0, 9.0, 25.0]),
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(DOINGS, max_size=40))
+@settings(max_examples=100, deadline=None)
+@given(st.lists(DOINGS, min_size=20, max_size=40))
 def test_whatever_happens_each_open_ask_stands_in_one_bubble_until_dismissed(doings) -> None:
     screen = Screen(*(working(str(n)) for n in range(6)))
     seen = {s.key: s for s in screen.sessions}
