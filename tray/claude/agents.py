@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tray.claude.conversation import ToolUse
 from tray.claude.files import json_object, read_small, text_of
 from tray.claude.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tray.claude.conversation import ToolUse
 
 _LOOKED_AT = 16
 """Agents' files looked at, the newest first: one that asks has just written."""

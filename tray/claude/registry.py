@@ -73,7 +73,7 @@ def parse_record(data: bytes, path: str, config_root: str) -> Record | None:
         waiting_for=text_of(found, "waitingFor"),
         updated_at=_seconds(number_of(found, "updatedAt")),
         status_updated_at=_seconds(status_updated),
-        status_updated_ms=int(status_updated) if _sane(status_updated) else None,
+        status_updated_ms=_milliseconds(status_updated),
         proc_start=_ticks(found.get("procStart")),
         version=text_of(found, "version"),
         kind=text_of(found, "kind"),
@@ -120,13 +120,14 @@ class Registry:
         return record
 
 
-def _seconds(milliseconds: float | None) -> float | None:
-    return milliseconds / 1000 if milliseconds is not None and _sane(milliseconds) else None
+def _milliseconds(value: float | None) -> int | None:
+    """Return a moment that a calendar has, else `None`."""
+    return int(value) if value is not None and 0 < value < 2.5e14 else None
 
 
-def _sane(milliseconds: float | None) -> bool:
-    """Whether it is a moment that a calendar has."""
-    return milliseconds is not None and 0 < milliseconds < 2.5e14
+def _seconds(value: float | None) -> float | None:
+    milliseconds = _milliseconds(value)
+    return milliseconds / 1000 if milliseconds is not None else None
 
 
 def _ticks(value: object) -> int | None:
