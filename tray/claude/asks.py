@@ -14,6 +14,7 @@ _FILE_KEYS = ("file_path", "notebook_path", "path")
 _SUBJECT_KEYS = ("command", *_FILE_KEYS, "url", "query", "pattern", "skill", "description")
 """The inputs that say most about what a tool is about to do, the best first."""
 _QUESTION_TOOL = "AskUserQuestion"
+_AGENT_TOOLS = frozenset({"Agent", "Task"})
 _PLAN_TOOLS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 
 
@@ -38,6 +39,11 @@ def is_plan(tool: str) -> bool:
     return tool in _PLAN_TOOLS
 
 
+def is_agent(tool: str) -> bool:
+    """Whether the tool sets an agent to work, which then asks for itself."""
+    return tool in _AGENT_TOOLS
+
+
 def describe(tool: str, given: dict[str, Any], cwd: str | None = None) -> Request:
     """Say what `tool` asks for with that input; file paths are shortened against `cwd`."""
     if is_question(tool):
@@ -59,6 +65,17 @@ def tool_label(tool: str) -> str:
         server, _, name = tool.removeprefix("mcp__").partition("__")
         return one_line(f"{server}: {name}" if name else server, 80)
     return one_line(tool, 80) or "a tool"
+
+
+def with_more(detail: str, more: int) -> str:
+    """Add how many others are going to be asked after this one."""
+    return f"{detail} +{more} more" if more > 0 else detail
+
+
+def of_agent(detail: str, title: str | None) -> str:
+    """Say that an agent of the session asks."""
+    name = f'agent "{one_line(title, 60)}"' if title else "agent"
+    return one_line(f"{name}: {detail}", _LINE)
 
 
 def _question(given: dict[str, Any]) -> Request:

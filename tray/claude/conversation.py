@@ -6,7 +6,7 @@ The fold keeps what state, titles and the menu need, and nothing that grows with
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tray.claude.entries import Block, Entry, EntryKind, decode_raw
@@ -65,6 +65,8 @@ class Conversation:
     turn_ended_at: float | None = None
     turn_by_person: bool = True
     turn_began_at: float | None = None
+    dequeued_at: float | None = None
+    """When a prompt typed ahead was taken that has no line of its own yet."""
     pending_agents: int = 0
     """Agents and workflows still at work behind a turn that is over."""
     open_tools: dict[str, ToolUse] = field(default_factory=dict)
@@ -114,6 +116,12 @@ class Conversation:
             if text:
                 return text, source
         return None
+
+    def as_ended(self, end: TurnEnd, at: float | None) -> Conversation:
+        """Return a copy whose newest turn has ended; this one is unchanged."""
+        ended = replace(self, open_tools={}, titles=dict(self.titles))
+        _end(ended, end, at)
+        return ended
 
 
 def fold(conversation: Conversation, entry: Entry) -> None:
@@ -194,6 +202,7 @@ def _dequeued(conversation: Conversation, entry: Entry) -> bool:
     if conversation.phase is Phase.RUNNING:
         return False
     _begin(conversation, entry)
+    conversation.dequeued_at = entry.at
     return True
 
 
@@ -202,6 +211,7 @@ def _begin(conversation: Conversation, entry: Entry) -> None:
     conversation.open_tools.clear()
     conversation.pending_agents = 0
     conversation.turn_began_at = entry.at
+    conversation.dequeued_at = None
     conversation.error = None
 
 
@@ -287,11 +297,18 @@ def _progress(conversation: Conversation, _entry: Entry) -> bool:
 
 
 def _command(conversation: Conversation, entry: Entry) -> bool:
+    conversation.last_act = _later(conversation.last_act, entry.at)
+    dequeued_at = conversation.dequeued_at
+    if dequeued_at is not None:
+        # The lines of a command that ran before (/compact) may come after a prompt's dequeuing.
+        output = entry.text.startswith("<local-command")
+        if output or (entry.at is not None and entry.at < dequeued_at):
+            return False
     conversation.phase = Phase.FRESH
     conversation.turn_end = conversation.turn_ended_at = None
     conversation.unsure_end = False
+    conversation.dequeued_at = None
     conversation.open_tools.clear()
-    conversation.last_act = _later(conversation.last_act, entry.at)
     return True
 
 
