@@ -241,6 +241,12 @@ class TestWhatIsSent:
 
 
 class TestOneBubbleAnAsk:
+    async def test_several_come_in_their_order(self, connected: Desk, daemon: Daemon) -> None:
+        bubbles = [replace(ASK, id=str(n), title=str(n), asks=(str(n),)) for n in range(20)]
+        connected.show(bubbles)
+        await shown(daemon, *bubbles)
+        assert daemon.titles == [bubble.title for bubble in bubbles]
+
     async def test_a_new_text_replaces_it_in_place(self, connected: Desk, daemon: Daemon) -> None:
         connected.show([ASK, OTHER])
         await shown(daemon, ASK, OTHER)
@@ -537,6 +543,24 @@ class TestTheServer:
         assert list(daemon.screen) == [2]
         await until(lambda: not connected.problems)
 
+    async def test_loses_a_call_that_replaces(self, connected: Desk, daemon: Daemon) -> None:
+        connected.show([ASK])
+        await shown(daemon, ASK)
+        daemon.swallow.add("Notify")
+        connected.show([replace(ASK, body="changed")])
+        await until(lambda: len(daemon.called("Notify")) == 2)
+        daemon.swallow.clear()
+        await until(lambda: len(daemon.called("Notify")) == 3)
+        daemon.answer_late()
+        connected.show([replace(ASK, body="changed again")])
+        await until(lambda: len(daemon.called("Notify")) == 4)
+        assert list(daemon.screen) == [1]
+        assert connected.dismissed == []
+
+    async def test_goes_and_none_can_be_started(self, connected: Desk, daemon: Daemon) -> None:
+        await daemon.stop()
+        await until(lambda: connected.problems == {"no-notification-daemon"})
+
     async def test_refuses_one(self, connected: Desk, daemon: Daemon) -> None:
         daemon.refuse["Notify"] = ("org.freedesktop.DBus.Error.LimitsExceeded", "too many")
         connected.show([ASK])
@@ -600,6 +624,16 @@ class TestTheBus:
         await until(lambda: not desk.problems)
         await second.stop()
 
+    async def test_comes_back_with_the_server_that_was_missing(self, desk: Desk, bus: Bus) -> None:
+        await desk.notifier.start()
+        assert desk.problems == {"no-notification-daemon"}
+        bus.stop()
+        await until(lambda: desk.problems == {"no-bus"})
+        bus.start()
+        second = await Daemon().start()
+        await until(lambda: not desk.problems)
+        await second.stop()
+
     async def test_goes_while_a_bubble_is_being_sent(self, desk: Desk, bus: Bus) -> None:
         daemon = await Daemon().start()
         await desk.start()
@@ -633,7 +667,21 @@ class TestTheBus:
             await desk.notifier.start()
             assert desk.problems == {"no-bus"}
 
-    @pytest.mark.parametrize("address", ["nonsense", "autolaunch:", "unix:path=/none/there", "x:"])
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "nonsense",
+            "autolaunch:",
+            "unix:path=/none/there",
+            "unix:",
+            "unix:tmpdir=/tmp",
+            "unix:path=/none;x:y=z",
+            "tcp:host=localhost",
+            "tcp:host=localhost,port=nine",
+            ";",
+            "x:",
+        ],
+    )
     async def test_a_useless_address(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch, address: str
     ) -> None:

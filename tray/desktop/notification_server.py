@@ -14,7 +14,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dbus_fast import Message, MessageFlag, MessageType, Variant, introspection
+from dbus_fast import ErrorType, Message, MessageFlag, MessageType, Variant, introspection
 from dbus_fast.errors import DBusError
 from desktop_notifier.backends.dbus import DEFAULT_ACTION_KEY, DBusDesktopNotifier
 from desktop_notifier.common import Capability
@@ -55,6 +55,28 @@ _INTROSPECTION = introspection.Node.parse(
     """
 )
 """Known from the specification: to ask a server that hangs would only cost time."""
+
+_ABSENT = frozenset(
+    {
+        ErrorType.SERVICE_UNKNOWN.value,
+        ErrorType.NAME_HAS_NO_OWNER.value,
+        ErrorType.TIMED_OUT.value,
+        ErrorType.DISCONNECTED.value,
+    }
+)
+_SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn."
+
+
+def means_absent(error: Exception) -> bool:
+    """Whether a call failed because no server runs and none could be started."""
+    return isinstance(error, DBusError) and (
+        error.type in _ABSENT or error.type.startswith(_SPAWN_FAILED)
+    )
+
+
+def means_died(error: Exception) -> bool:
+    """Whether a call failed because the server went away over it."""
+    return isinstance(error, DBusError) and error.type == ErrorType.NO_REPLY.value
 
 
 class NotificationServer(DBusDesktopNotifier):
@@ -229,7 +251,8 @@ class NotificationServer(DBusDesktopNotifier):
         """Take in what concerns the server but is no signal of its own."""
         if message.reply_serial in self._given_up:
             self._given_up.remove(message.reply_serial)
-            if message.message_type is MessageType.METHOD_RETURN:
+            ids = self._platform_to_interface_notification_identifier
+            if message.message_type is MessageType.METHOD_RETURN and message.body[0] not in ids:
                 self._close_unheard(message.body[0])
         elif message.member == "NameOwnerChanged" and message.sender == "org.freedesktop.DBus":
             name, _, owner = message.body

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
-from dbus_fast import ErrorType
 from dbus_fast.errors import DBusError
 from desktop_notifier.common import Button, Icon, Notification, Urgency
 
 from tray.desktop import alerts
-from tray.desktop.notification_server import NotificationServer
+from tray.desktop.notification_server import NotificationServer, means_absent, means_died
 from tray.session import Problem
 
 if TYPE_CHECKING:
@@ -48,15 +47,6 @@ _RECONNECT_FIRST, _RECONNECT_MOST = 0.25, 5.0
 _FORGIVEN_AFTER = 120.0
 """Seconds after a failure when the next one counts as the first again."""
 _URGENCIES = {alerts.Urgency.LOW: Urgency.Low, alerts.Urgency.NORMAL: Urgency.Normal}
-_ABSENT = frozenset(
-    {
-        ErrorType.SERVICE_UNKNOWN.value,
-        ErrorType.NAME_HAS_NO_OWNER.value,
-        ErrorType.TIMED_OUT.value,
-        ErrorType.DISCONNECTED.value,
-    }
-)
-_SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn."
 
 
 @dataclass(slots=True, eq=False)
@@ -119,6 +109,7 @@ class Notifier:
         self._problems: dict[str, Problem] = {}
         self._connected = False
         self._connection: asyncio.Task[None] | None = None
+        self._greeting: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
         self._first_try = asyncio.Event()
         named = Icon(path=Path(icon)) if "/" in icon else Icon(name=icon)
@@ -146,8 +137,9 @@ class Notifier:
     def show(self, wanted: Sequence[Bubble]) -> None:
         """Make `wanted` the whole set of bubbles on the screen."""
         by_id = {bubble.id: bubble for bubble in wanted}
-        for bubble_id in by_id.keys() - self._slots.keys():
-            self._slots[bubble_id] = _Slot(bubble_id)
+        for bubble_id in by_id:
+            if bubble_id not in self._slots:
+                self._slots[bubble_id] = _Slot(bubble_id)
         for slot in self._slots.values():
             slot.wanted = by_id.get(slot.id)
         self._reconcile()
@@ -186,14 +178,18 @@ class Notifier:
             delay = _RECONNECT_FIRST
             self._connected = True
             self._resolve("no-bus")
-            greeting = asyncio.create_task(self._greet())
+            self._meet()
             self._reconcile()
             await self._server.disconnected()
             log.warning("the session bus is gone")
-            greeting.cancel()
             self._connected = False
             self._server.forget()
             self._server_gone()
+
+    def _meet(self) -> None:
+        if self._greeting is not None:
+            self._greeting.cancel()
+        self._greeting = asyncio.create_task(self._greet())
 
     async def _greet(self) -> None:
         """Say whether there is a server, without starting one, and learn what it can do."""
@@ -242,12 +238,11 @@ class Notifier:
         self._reconcile()
 
     def _failed(self, slot: _Slot, error: Exception) -> None:
-        kind = error.type if isinstance(error, DBusError) else ""
         if not self._connected or isinstance(error, OSError | EOFError):
             return  # The connection's own task sees to it.
-        if kind in _ABSENT or kind.startswith(_SPAWN_FAILED):
+        if means_absent(error):
             self._report_absent(str(error))
-        elif kind != ErrorType.NO_REPLY.value:  # Else it died over it, which is told below.
+        elif not means_died(error):  # Its death is told by its name.
             log.warning("a notification failed", exc_info=error)
             self._report(
                 "notification-refused",
@@ -307,11 +302,12 @@ class Notifier:
     def _owner_changed(self, former: str | None) -> None:
         if former is not None:
             self._server_gone()
+        self._meet()
         if self._server.owner is None:
             for slot in self._slots.values():
                 self._retry_later(slot)
             return
-        self._resolve("no-notification-daemon", "notification-refused")
+        self._resolve("no-notification-daemon")
         for slot in self._slots.values():
             if slot.retry is not None:
                 slot.retry.cancel()
@@ -321,16 +317,17 @@ class Notifier:
     def _server_gone(self) -> None:
         """Take in that the server took all bubbles with it."""
         self._stop_calls()
-        self._resolve("notification-daemon-hangs")
+        self._resolve("no-notification-daemon", "notification-daemon-hangs", "notification-refused")
         for slot in list(self._slots.values()):
             shown, slot.shown = slot.shown, None
             if shown is not None and shown.expires:
                 self._left_screen(slot, shown)
 
     def _stop_calls(self) -> None:
-        if self._probe is not None:
-            self._probe.cancel()
-            self._probe = None
+        for task in (self._greeting, self._probe):
+            if task is not None:
+                task.cancel()
+        self._greeting = self._probe = None
         for slot in self._slots.values():
             slot.stop()
 
