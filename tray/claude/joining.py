@@ -31,6 +31,14 @@ class Session:
     aliases: tuple[str, ...] = ()
 
     @property
+    def headless(self) -> bool:
+        """Whether it is driven by a program: nobody sits before it."""
+        entrypoint = (self.record.entrypoint or "") if self.record is not None else ""
+        return (self.command.headless and not entrypoint.startswith("claude-")) or (
+            entrypoint.startswith("sdk-")
+        )
+
+    @property
     def tty(self) -> str | None:
         """The terminal that its person sits at."""
         if self.front is not None:
@@ -123,7 +131,7 @@ def _with_fronts(live: list[Session], fronts: dict[str, Session]) -> list[Sessio
         front = fronts.pop(job, None) if job is not None else None
         if front is not None:
             aliases = (*session.aliases, front.key)
-            session = replace(session, front=front.process, aliases=aliases)  # noqa: PLW2901
+            session = replace(session, front=front.process, aliases=aliases)
         joined.append(session)
     for front in fronts.values():
         # Its worker is gone, and what the front's own record says was never about the worker.
@@ -137,7 +145,11 @@ def _unrecorded(by_pid: Mapping[int, Process], taken: set[int]) -> Iterable[Sess
     """Return the sessions that keep no record."""
     commands = {pid: classify(p.comm, p.argv) for pid, p in by_pid.items() if pid not in taken}
     # A client started through another program of the same name is one session, the inner one.
-    launchers = {process.ppid for process in by_pid.values()}
+    launchers = {
+        process.ppid
+        for process in by_pid.values()
+        if classify(process.comm, process.argv).role is Role.SESSION
+    }
     for pid, command in commands.items():
         if command.role is Role.SESSION and pid not in launchers:
             process = by_pid[pid]

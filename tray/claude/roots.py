@@ -11,13 +11,24 @@ if TYPE_CHECKING:
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"
 """The environment variable by which a client is given another root."""
 
+ENVIRONMENT = frozenset({CONFIG_DIR, "HOME"})
+"""What of a client's environment tells its root."""
+
+
+def root_of(environment: Mapping[str, str]) -> str | None:
+    """Return the config root of a client with that environment, under its real path."""
+    root = environment.get(CONFIG_DIR)
+    if not root and environment.get("HOME"):
+        root = os.path.join(environment["HOME"], ".claude")
+    return os.path.realpath(root) if root and os.path.isabs(root) else None
+
 
 def config_roots(
     home: str, environ: Mapping[str, str], of_processes: Iterable[str] = ()
 ) -> tuple[str, ...]:
     """Return every config root, existing or not, each once under its real path.
 
-    `of_processes` are the roots that live clients name in their own environment.
+    `of_processes` are the roots of live clients, by their own environments.
     """
     config_home = environ.get("XDG_CONFIG_HOME", "")
     candidates = [
