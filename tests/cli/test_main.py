@@ -176,6 +176,12 @@ def test_a_reader_that_leaves_is_no_failure(stage: Stage) -> None:
         assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_shell_can_complete_command_lines() -> None:
+    env = os.environ | {"_SESSIONBELL_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
+    done = sessionbell(env=env | {"COMP_WORDS": "sessionbell wa"})
+    assert (done.returncode, done.stdout) == (0, "plain,watch\n")
+
+
 def test_a_full_disk_is_a_failure_with_its_cause(stage: Stage) -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-c", "from tray.cli.main import main; main()"]

@@ -162,7 +162,8 @@ def test_hostile_text_stays_text() -> None:
         assert not set(text) & set("\x1b\x07\u202e\x9b")
         assert "❤" not in text
     file = io.StringIO()
-    table.console(color=True, file=file).print(table.details(row, NOW))
+    console = table.console(color=True, file=file)
+    console.print(table.details(row, NOW, console))
     assert file.getvalue().count("[red]d[/red]") >= 3
     assert not set(file.getvalue()) & set("\x1b\x07\u202e\x9b")
 
@@ -201,3 +202,20 @@ def test_without_an_ask_the_row_says_what_the_session_is_about() -> None:
 
 def test_no_session_is_said_in_words() -> None:
     assert printed([], 80) == "No live Claude Code sessions.\n"
+
+
+def test_details_are_wrapped_beside_their_names() -> None:
+    file = Terminal()
+    console = table.console(color=False, file=file)
+    console.width = 40
+    ask = Ask("s1", Reason.QUESTION, text="Which one?\n" + "日本 " * 20, options=("A", "B"))
+    row = Observation(
+        key="1", state=State.NEEDS_INPUT, reason=Reason.QUESTION, ask=ask, since=NOW - 60
+    )
+    console.print(table.details(row, NOW, console))
+    lines = file.getvalue().splitlines()
+    assert lines[:2] == ["state        ! question for 1m", "asks         Which one?"]
+    assert lines[2] == " " * 13 + "日本 日本 日本 日本 日本"
+    assert "answers      A" in lines
+    assert " " * 13 + "B" in lines
+    assert max(cell_len(line) for line in lines) <= 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ _COMMANDS = {
 }
 """Each command's module and name; the order is that of `--help`."""
 
+_COMPLETE = "_SESSIONBELL_COMPLETE"
+"""The variable by which click's shell completion calls."""
 _EPILOG = (
     examples(
         "sessionbell                 put the bell into the tray",
@@ -73,40 +76,50 @@ def cli(ctx: click.Context) -> int:
 
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed or degraded, 2 usage."""
+    _prepare()
+    if _COMPLETE in os.environ:  # a shell asks how a command line may go on
+        cli.main(prog_name="sessionbell", complete_var=_COMPLETE)
     sys.exit(_run(sys.argv[1:]))
 
 
-def _run(arguments: list[str]) -> int:
+def _prepare() -> None:
+    """Make the standard streams and SIGTERM what every command can rely on."""
     if sys.stdout is None:  # started with `>&-`
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - stays open to the end
     # A terminal without UTF-8 shows a question mark instead of ending the program.
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _run(arguments: list[str]) -> int:
+    """Do what `cli.main` does, but for a broken pipe, which that takes for a failure."""
     try:
-        code = cli.main(arguments, prog_name="sessionbell", standalone_mode=False)
+        with cli.make_context("sessionbell", arguments) as context:
+            code = cli.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         return 1
     except BrokenPipeError:
-        return _reader_gone()
+        _drop_output()
+        return 0
     except SystemExit as end:
-        # What click and rich make of a broken pipe.
-        if isinstance(end.__context__, BrokenPipeError):
-            return _reader_gone()
-        raise
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        return 0  # rich met the broken pipe, and has dropped the rest
     except OSError as error:
-        _reader_gone()
+        _drop_output()
         click.echo(f"sessionbell: {error}", err=True)
         return 1
     return int(code or 0)
 
 
-def _reader_gone() -> int:
-    """See that what is still buffered does not fail again at exit; the reader had enough."""
+def _drop_output() -> None:
+    """See that what is still buffered does not fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0

@@ -59,7 +59,8 @@ def show(*, session: str, as_json: bool, no_color: bool, roots: Sequence[str]) -
     else:
         from tray.cli import table
 
-        table.console(color=not no_color).print(table.details(found, snapshot.at))
+        console = table.console(color=not no_color)
+        console.print(table.details(found, snapshot.at, console))
     return complain(snapshot.problems)
 
 

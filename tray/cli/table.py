@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
-from rich.table import Table
 from rich.text import Text
 
 from tray.session import Reason, State
 from tray.untrusted import block, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import TextIO
 
     from rich.console import RenderableType
@@ -138,14 +137,14 @@ def listing(
     return Group(*lines)
 
 
-def details(session: Observation, now: float) -> RenderableType:
+def details(session: Observation, now: float, console: Console) -> RenderableType:
     """Return all that is known of one session, one fact a line, with the whole ask."""
     shown = look(session)
     state = Text.assemble((f"{shown.mark} {shown.word}", shown.style))
     if session.since is not None:
         state.append(f" for {age(now - session.since)}")
     asked = session.ask.text if session.ask is not None else None
-    facts: Iterable[tuple[str, str | Text | None]] = (
+    facts: tuple[tuple[str, str | Text | None], ...] = (
         ("state", state),
         ("asks" if session.blocking else "detail", asked or session.detail),
         ("answers", "\n".join(session.ask.options) if session.ask is not None else None),
@@ -168,13 +167,17 @@ def details(session: Observation, now: float) -> RenderableType:
         ("transcript", session.transcript),
         ("config root", session.config_root),
     )
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
+    indent = 2 + max(len(name) for name, _ in facts)
+    lines = []
     for name, value in facts:
-        if value:
-            table.add_row(name, value if isinstance(value, Text) else Text(block(value)))
-    return table
+        if not value:
+            continue
+        text = value if isinstance(value, Text) else Text(block(value))
+        wrapped = text.wrap(console, max(console.width - indent, 1), overflow="fold")
+        for number, part in enumerate(wrapped):
+            part.rstrip()
+            lines.append(Text((name if number == 0 else "").ljust(indent), "dim") + part)
+    return Group(*lines)
 
 
 @dataclass(frozen=True, slots=True)
