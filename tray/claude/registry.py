@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+import time
 from dataclasses import dataclass
 
 from tray.claude.files import json_object, number_of, read_small, text_of
 
 _RECORD_LIMIT = 1024 * 1024
 """Bytes of the largest file that is taken for a record; real ones have about 600."""
+_WRITING = 1.0
+"""Seconds for which a file that makes no sense may still be in the middle of being written."""
+_ATTEMPTS = 4
+_PAUSE = 0.005
+"""Seconds between two attempts at a torn record; the client writes one within a millisecond."""
 _NAME = re.compile(r"(?:pid-)?(\d{1,10})\.json", re.ASCII)
 """Records, and those of old clients. `<pid>.<hash>.key` beside them is a credential: never read."""
 
@@ -51,21 +58,19 @@ class Record:
 
 
 def parse_record(data: bytes, path: str, config_root: str) -> Record | None:
-    """Read one record; `None` if it is torn, no record, or names no pid."""
+    """Read one record; `None` if it is torn, is none, or is not that of the pid it is named by."""
     found = json_object(data)
     match = _NAME.fullmatch(os.path.basename(path))
     if found is None or match is None:
         return None
-    pid = number_of(found, "pid")
-    if pid is None:
-        pid = int(match.group(1))
-    if not 0 < pid < 2**31 or pid != int(pid):
+    pid = int(match.group(1))
+    if found.get("pid", pid) != pid or not 0 < pid < 2**31:
         return None
     status_updated = number_of(found, "statusUpdatedAt")
     return Record(
         path=path,
         config_root=config_root,
-        pid=int(pid),
+        pid=pid,
         session_id=text_of(found, "sessionId") or text_of(found, "session_id"),
         cwd=text_of(found, "cwd"),
         started_at=_seconds(number_of(found, "startedAt")),
@@ -93,6 +98,8 @@ class Registry:
     def __init__(self, config_root: str) -> None:
         self.config_root = config_root
         self.folder = os.path.join(config_root, "sessions")
+        self.torn = False
+        """Whether a record was found in the middle of being written, at the last look."""
         self._last_good: dict[str, Record] = {}
 
     def read(self) -> tuple[Record, ...]:
@@ -101,6 +108,7 @@ class Registry:
             names = os.listdir(self.folder)
         except OSError:
             names = []
+        self.torn = False
         records: dict[str, Record] = {}
         for name in sorted(names):
             if _NAME.fullmatch(name) is None:
@@ -113,11 +121,31 @@ class Registry:
         return tuple(records.values())
 
     def _read(self, path: str) -> Record | None:
-        data = read_small(path, _RECORD_LIMIT)
-        record = parse_record(data, path, self.config_root) if data is not None else None
-        if record is None and os.path.isfile(path):
-            return self._last_good.get(path)
-        return record
+        for attempt in range(_ATTEMPTS):
+            data = read_small(path, _RECORD_LIMIT)
+            record = parse_record(data, path, self.config_root) if data is not None else None
+            if record is not None:
+                return record
+            found = _stat_file(path)
+            if found is None:
+                return None
+            if data is None or not -_WRITING < time.time() - found.st_mtime < _WRITING:
+                break
+            self.torn = True
+            # Only a first look has nothing to go by: it waits for the writer instead.
+            if path in self._last_good or attempt == _ATTEMPTS - 1:
+                break
+            time.sleep(_PAUSE)
+        return self._last_good.get(path)
+
+
+def _stat_file(path: str) -> os.stat_result | None:
+    """Return what is known of a regular file; `None` if there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _milliseconds(value: float | None) -> int | None:
