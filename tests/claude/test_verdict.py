@@ -1,0 +1,423 @@
+"""The state of a session, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.claude.lines import (
+    INTERRUPTED,
+    REJECTED,
+    T0,
+    assistant,
+    calls,
+    conversation,
+    line,
+    prompt,
+    result,
+    text,
+    tool,
+    user,
+)
+from tray.claude.agents import AgentAsk
+from tray.claude.conversation import ToolUse
+from tray.claude.facts import Child, Facts
+from tray.claude.jobs import Job
+from tray.claude.registry import Record
+from tray.claude.silent import CANNOT_TELL, KEEPS_NO_RECORDS, STARTING, TOO_LARGE
+from tray.claude.verdict import judge
+from tray.session import Reason, Source, State, TurnEnd
+
+W, N, I, U = State.WORKING, State.NEEDS_INPUT, State.IDLE, State.UNKNOWN  # noqa: E741
+SHELL = ("/bin/bash", "-c", "source /h/shell-snapshots/s.sh && eval 'npm publish' < /dev/null")
+HOOK = ("/bin/sh", "-c", "/home/me/approve.sh")
+BASH = tool("Bash", command="npm publish")
+QUESTION = tool(
+    "AskUserQuestion",
+    questions=[{"question": "Which port?", "options": [{"label": "80"}, {"label": "8080"}]}],
+)
+PLAN = tool("ExitPlanMode", plan="# Move to Rust\n\n1. rewrite")
+FINISHED = (prompt(at=T0 - 30), assistant(text("All done."), at=T0))
+OVERLOADED = assistant(
+    text('API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}'),
+    isApiErrorMessage=True,
+)
+
+
+def record(status: str | None, waiting_for: str | None = None, since: float = T0) -> Record:
+    return Record(
+        path="/r/sessions/7.json",
+        config_root="/r",
+        pid=7,
+        session_id="s",
+        status=status,
+        waiting_for=waiting_for,
+        status_updated_at=since,
+        status_updated_ms=round(since * 1000),
+    )
+
+
+def told(*lines: dict[str, Any]) -> Facts:
+    return Facts(now=T0 + 5, conversation=conversation(*lines), started=T0 - 100, cwd="/app")
+
+
+PERMISSION = record("waiting", "permission prompt")
+ASKING_BASH = told(prompt(at=T0 - 1), calls(BASH))
+
+
+@pytest.mark.parametrize(
+    ("facts", "state", "reason", "detail"),
+    [
+        # busy
+        (replace(told(prompt()), record=record("busy")), W, None, None),
+        (replace(told(*FINISHED), record=record("busy")), W, None, None),
+        (Facts(now=T0, record=record("busy")), W, None, None),
+        # permission
+        (replace(ASKING_BASH, record=PERMISSION), N, Reason.PERMISSION, "Bash: npm publish"),
+        (
+            replace(told(calls(tool("Edit", file_path="/app/src/a.py"))), record=PERMISSION),
+            N, Reason.PERMISSION, "Edit: src/a.py",
+        ),
+        (
+            replace(told(calls(tool("Write", file_path="/etc/x"))), record=PERMISSION),
+            N, Reason.PERMISSION, "Write: /etc/x",
+        ),
+        (
+            replace(told(calls(tool("mcp__github__create_issue", title="t"))), record=PERMISSION),
+            N, Reason.PERMISSION, "github: create_issue",
+        ),
+        (replace(told(calls(PLAN)), record=PERMISSION), N, Reason.PLAN, "Move to Rust"),
+        (
+            replace(ASKING_BASH, record=record("waiting", "sandbox request")),
+            N, Reason.PERMISSION, "Bash: npm publish",
+        ),
+        (
+            Facts(now=T0 + 5, record=record("waiting", "worker request")),
+            N, Reason.PERMISSION, "worker request",
+        ),
+        (
+            Facts(now=T0 + 5, record=record("waiting", "approve Bash")),
+            N, Reason.PERMISSION, "Bash",
+        ),
+        (Facts(now=T0 + 5, record=PERMISSION), N, Reason.PERMISSION, None),
+        # The last finished tool is never what is asked.
+        (
+            replace(told(calls(BASH), result()), record=PERMISSION),
+            N, Reason.PERMISSION, None,
+        ),
+        # input
+        (
+            replace(told(calls(QUESTION)), record=record("waiting", "input needed")),
+            N, Reason.QUESTION, "Which port? (80 / 8080)",
+        ),
+        (
+            replace(told(calls(tool("mcp__db__ask"))), record=record("waiting", "input needed")),
+            N, Reason.INPUT, "db: ask",
+        ),
+        (
+            Facts(now=T0 + 5, record=record("waiting", "goal proposal")),
+            N, Reason.INPUT, "goal proposal",
+        ),
+        (
+            Facts(now=T0 + 5, record=record("waiting", "something new")),
+            N, Reason.INPUT, "something new",
+        ),
+        (Facts(now=T0 + 5, record=record("waiting")), N, Reason.INPUT, None),
+        # dialog open: the person's own between turns, Claude's own in a turn
+        (replace(told(*FINISHED), record=record("waiting", "dialog open")), I, None, None),
+        (Facts(now=T0 + 5, record=record("waiting", "dialog open")), I, None, None),
+        (
+            replace(told(prompt()), record=record("waiting", "dialog open")),
+            N, Reason.INPUT, "dialog open",
+        ),
+        (
+            replace(ASKING_BASH, record=record("waiting", "dialog open")),
+            N, Reason.INPUT, "Bash: npm publish",
+        ),
+        # idle
+        (replace(told(*FINISHED), record=record("idle")), N, Reason.TURN_OVER, None),
+        (replace(told(*FINISHED), record=record("idle"), now=T0 + 60), I, None, None),
+        (
+            replace(told(*FINISHED), record=record("idle", since=T0 + 50), now=T0 + 60),
+            N, Reason.TURN_OVER, None,
+        ),
+        (replace(told(*FINISHED), record=record("idle"), idle_after=4), I, None, None),
+        (Facts(now=T0, record=record("idle")), I, None, None),
+        (replace(told(line("mode", mode="x")), record=record("idle")), I, None, None),
+        (
+            replace(told(prompt(), OVERLOADED), record=record("idle"), now=T0 + 9999),
+            N, Reason.ERROR, "API error: overloaded",
+        ),
+        (
+            replace(told(prompt(), user([text(INTERRUPTED)])), record=record("idle")),
+            I, None, None,
+        ),
+        (
+            replace(told(calls(BASH), result(content=REJECTED, is_error=True)),
+                    record=record("idle")),
+            I, None, None,
+        ),
+        (
+            replace(told(*FINISHED, user("<command-name>/model</command-name>", T0 + 2)),
+                    record=record("idle")),
+            I, None, None,
+        ),
+        # A conversation that was resumed: its last turn was told by another process.
+        (
+            replace(told(*FINISHED), record=record("idle", since=T0 + 100), started=T0 + 99,
+                    now=T0 + 101),
+            I, None, None,
+        ),
+        (
+            replace(told(prompt(), OVERLOADED), record=record("idle"), started=T0 + 99),
+            I, None, None,
+        ),
+        # anything else
+        (Facts(now=T0, record=record("dreaming")), U, None, "dreaming"),
+        (replace(ASKING_BASH, record=PERMISSION, stopped=True), I, None, "suspended"),
+        (Facts(now=T0, stopped=True), I, None, "suspended"),
+    ],
+)  # fmt: skip
+def test_with_a_status(
+    facts: Facts, state: State, reason: Reason | None, detail: str | None
+) -> None:
+    verdict = judge(facts)
+    assert (verdict.state, verdict.reason, verdict.detail) == (state, reason, detail)
+    assert (verdict.ask is not None) == (reason not in (None, Reason.TURN_OVER, Reason.ERROR))
+
+
+@pytest.mark.parametrize(
+    ("facts", "state", "reason", "detail"),
+    [
+        (Facts(now=T0), U, None, STARTING),
+        (Facts(now=T0, child_session=True), U, None, KEEPS_NO_RECORDS),
+        (Facts(now=T0, record=record(None)), I, None, None),
+        (told(line("mode", mode="x")), I, None, None),
+        (told(*FINISHED), N, Reason.TURN_OVER, None),
+        (replace(told(*FINISHED), now=T0 + 61), I, None, None),
+        (
+            told(*FINISHED, line("system", T0 + 1, subtype="turn_duration",
+                                 pendingBackgroundAgentCount=2)),
+            W, None, None,
+        ),
+        (told(prompt(), user([text(INTERRUPTED)])), I, None, None),
+        (told(prompt(), OVERLOADED), N, Reason.ERROR, "API error: overloaded"),
+        (told(prompt(), line("system", subtype="api_error")), W, None, None),
+        (told(prompt()), W, None, None),
+        (replace(told(prompt()), now=T0 + 61), U, None, CANNOT_TELL),
+        (replace(told(calls(BASH), result()), now=T0 + 999), W, None, None),
+        (replace(told(*FINISHED, user("<task-notification>x")), now=T0 + 999), W, None, None),
+        (replace(told(*FINISHED, user("Stop hook feedback:", isMeta=True)), now=T0 + 9),
+         W, None, None),
+        # the person is asked for certain
+        (told(calls(QUESTION)), N, Reason.QUESTION, "Which port? (80 / 8080)"),
+        (told(calls(PLAN)), N, Reason.PLAN, "Move to Rust"),
+        (replace(told(calls(PLAN)), now=T0 + 9999), N, Reason.PLAN, "Move to Rust"),
+        # a shell that should run and does not
+        (replace(told(calls(BASH)), now=T0 + 1), W, None, None),
+        (told(calls(BASH)), N, Reason.PERMISSION, "Bash: npm publish"),
+        (replace(told(calls(BASH)), now=T0 + 9999), N, Reason.PERMISSION, "Bash: npm publish"),
+        (replace(told(calls(BASH)), children=(Child(T0 + 1, SHELL),), now=T0 + 9999),
+         W, None, None),
+        (replace(told(calls(BASH)), children=(Child(T0 - 90, ("mcp-server",)),)),
+         N, Reason.PERMISSION, "Bash: npm publish"),
+        (replace(told(calls(BASH)), children=None), W, None, None),
+        (replace(told(calls(BASH)), children=None, now=T0 + 61), U, None, CANNOT_TELL),
+        (
+            told(line("permission-mode", None, permissionMode="bypassPermissions"), calls(BASH)),
+            W, None, None,
+        ),
+        # an edit that should be done and is not
+        (told(calls(tool("Edit", file_path="/app/a.py"))), N, Reason.PERMISSION, "Edit: a.py"),
+        (
+            told(line("permission-mode", None, permissionMode="acceptEdits"),
+                 calls(tool("Write", file_path="/app/a.py"))),
+            W, None, None,
+        ),
+        (
+            replace(told(calls(tool("Edit", file_path="/app/a.py"))),
+                    children=(Child(T0 + 1, HOOK),), now=T0 + 16),
+            W, None, None,
+        ),
+        # what cannot be told from a prompt
+        (told(calls(tool("WebFetch", url="http://x"))), W, None, None),
+        (replace(told(calls(tool("WebFetch", url="http://x"))), now=T0 + 61), U, None,
+         CANNOT_TELL),
+        (replace(told(calls(tool("mcp__a__b"))), now=T0 + 61), U, None, CANNOT_TELL),
+        (replace(told(calls(tool("Agent", description="x"))), now=T0 + 61), U, None, CANNOT_TELL),
+        (replace(told(calls(tool("Read", file_path="/x"))), now=T0 + 9999), W, None, None),
+        # old clients do not say that a turn is over
+        (told(prompt(), assistant(text("Done."), stop=None)), W, None, None),
+        (replace(told(prompt(), assistant(text("Done."), stop=None)), now=T0 + 10),
+         N, Reason.TURN_OVER, None),
+        # resumed, and nothing since
+        (replace(told(calls(BASH)), started=T0 + 3), I, None, None),
+        # nobody sits before a headless one
+        (replace(told(calls(BASH)), headless=True), W, None, None),
+        (replace(told(calls(QUESTION)), headless=True), W, None, None),
+        (replace(told(*FINISHED), headless=True), I, None, None),
+    ],
+)  # fmt: skip
+def test_without_a_status(
+    facts: Facts, state: State, reason: Reason | None, detail: str | None
+) -> None:
+    verdict = judge(facts)
+    assert (verdict.state, verdict.reason, verdict.detail) == (state, reason, detail)
+
+
+def test_a_file_too_large_to_find_a_message_in_tells_nothing() -> None:
+    facts = Facts(now=T0, conversation=replace(conversation(), partial=True))
+    assert judge(facts).detail == TOO_LARGE
+
+
+@pytest.mark.parametrize("block", [QUESTION, PLAN])
+def test_an_open_question_belies_busy_after_a_second(block: dict[str, Any]) -> None:
+    facts = replace(told(calls(block, at=T0 + 10)), record=record("busy"))
+    early = judge(replace(facts, now=T0 + 10.9))
+    assert (early.state, early.recheck_at) == (W, T0 + 11)
+    late = judge(replace(facts, now=T0 + 11))
+    assert late.state is N
+    assert late.reason in (Reason.QUESTION, Reason.PLAN)
+    assert late.ask is not None
+    assert late.ask.id == "t1"
+
+
+def test_an_answer_whose_line_lags_is_not_asked_again() -> None:
+    """The record turns busy first; the open question has then stood for long already."""
+    facts = replace(told(calls(QUESTION)), record=record("busy", since=T0 + 60))
+    assert judge(replace(facts, now=T0 + 60.5)).state is W
+
+
+def test_a_blocked_background_job_belies_busy() -> None:
+    job = Job("j", tempo="blocked", needs="Which port?", questions=("Which port?",))
+    verdict = judge(Facts(now=T0, record=record("busy"), job=job))
+    assert (verdict.state, verdict.reason, verdict.detail) == (N, Reason.QUESTION, "Which port?")
+    assert judge(Facts(now=T0, record=record("busy"), job=replace(job, tempo="idle"))).state is W
+
+
+def test_two_asks_at_once_are_told_in_the_order_asked() -> None:
+    both = calls(BASH, tool("Bash", "t2", command="git push"))
+    facts = replace(told(both), record=PERMISSION)
+    assert judge(facts).detail == "Bash: npm publish +1 more"
+    after = replace(told(both, result("t1")), record=record("waiting", "permission prompt", T0 + 1))
+    assert judge(after).detail == "Bash: git push"
+
+
+def test_a_tool_that_runs_is_not_what_is_asked() -> None:
+    both = calls(BASH, tool("Bash", "t2", command="git push"))
+    facts = replace(told(both), record=PERMISSION, children=(Child(T0 + 1, SHELL),))
+    assert judge(facts).detail == "Bash: git push"
+
+
+def test_an_agents_prompt_is_told_with_the_agents_name() -> None:
+    agent = AgentAsk("Sub job", ToolUse("a1", "Bash", {"command": "make"}, T0), more=1)
+    facts = replace(told(*FINISHED), record=PERMISSION, agent=agent)
+    assert judge(facts).detail == 'agent "Sub job": Bash: make +1 more'
+    waits_for_it = calls(tool("Agent", description="Sub job"))
+    assert judge(replace(told(waits_for_it), record=PERMISSION, agent=agent)).detail == (
+        'agent "Sub job": Bash: make +1 more'
+    )
+
+
+def test_an_ask_is_known_by_when_it_was_asked() -> None:
+    ask = judge(replace(ASKING_BASH, record=PERMISSION)).ask
+    assert ask is not None
+    assert (ask.id, ask.since, ask.tool) == (f"s{round(T0 * 1000)}", T0, "Bash")
+    again = judge(replace(ASKING_BASH, record=record("waiting", "permission prompt", T0 + 0.065)))
+    assert again.ask is not None
+    assert again.ask.id != ask.id
+
+
+@pytest.mark.parametrize(
+    ("children", "after", "deciding"),
+    [
+        ((), 0.1, False),
+        ((Child(T0 + 0.01, HOOK),), 0.1, True),
+        ((Child(T0 - 0.2, HOOK),), 0.1, True),
+        ((Child(T0 - 60, ("node", "mcp-server.js")),), 0.1, False),
+        ((Child(T0 + 0.01, SHELL),), 0.1, False),
+        ((Child(T0 + 0.01, HOOK),), 10.1, False),
+    ],
+)
+def test_a_hook_may_be_deciding(children: tuple[Child, ...], after: float, deciding: bool) -> None:
+    facts = replace(ASKING_BASH, record=PERMISSION, children=children, now=T0 + after)
+    ask = judge(facts).ask
+    assert ask is not None
+    assert ask.deciding is deciding
+
+
+def test_a_missing_detail_is_looked_for_again_at_once_but_not_for_ever() -> None:
+    facts = Facts(now=T0 + 0.1, record=PERMISSION)
+    assert judge(facts).recheck_at == pytest.approx(T0 + 0.15)
+    assert judge(replace(facts, now=T0 + 2)).recheck_at is None
+    assert judge(replace(ASKING_BASH, record=PERMISSION, now=T0 + 0.1)).recheck_at is None
+
+
+def test_an_end_whose_line_lags_is_looked_for_again() -> None:
+    facts = replace(told(prompt(at=T0 - 9)), record=record("idle"), now=T0 + 0.05)
+    verdict = judge(facts)
+    assert (verdict.state, verdict.recheck_at) == (I, pytest.approx(T0 + 0.1))
+    assert judge(replace(facts, now=T0 + 2)).recheck_at is None
+
+
+def test_a_finished_turn_decays_by_time_alone() -> None:
+    verdict = judge(replace(told(*FINISHED), record=record("idle")))
+    assert verdict.recheck_at == T0 + 60
+    assert verdict.turn_end is TurnEnd.COMPLETED
+    assert judge(replace(told(*FINISHED), record=record("idle"), now=T0 + 60)).unseen
+
+
+@pytest.mark.parametrize(
+    ("tty_access", "unseen"),
+    [(None, True), (T0 - 1, True), (T0, False), (T0 + 8, False)],
+)
+def test_a_keystroke_after_the_end_has_seen_it(tty_access: float | None, unseen: bool) -> None:
+    verdict = judge(replace(told(*FINISHED), record=record("idle"), tty_access=tty_access))
+    assert verdict.unseen is unseen
+
+
+def test_the_persons_last_act() -> None:
+    facts = replace(told(*FINISHED), record=record("idle"))
+    assert judge(facts).last_act == T0 - 30
+    assert judge(replace(facts, tty_access=T0 - 10)).last_act == T0 - 10
+    answered = told(prompt(at=T0 - 30), calls(QUESTION, at=T0 - 20), result(at=T0 - 5))
+    assert judge(replace(answered, record=record("busy"))).last_act == T0 - 5
+
+
+def test_a_turn_that_a_task_began_is_not_the_persons() -> None:
+    woken = (user("<task-notification>x", T0 - 9), assistant(text("ok")))
+    assert not judge(replace(told(*FINISHED, *woken), record=record("idle"))).turn_by_person
+    assert judge(replace(told(*FINISHED), record=record("idle"))).turn_by_person
+
+
+def test_a_background_shell_is_named() -> None:
+    children = (Child(T0 - 5, SHELL), Child(T0 - 90, ("mcp-server",)))
+    verdict = judge(replace(told(*FINISHED), record=record("shell"), children=children))
+    assert (verdict.reason, verdict.background) == (Reason.TURN_OVER, ("npm publish",))
+    later = replace(told(*FINISHED), record=record("shell"), children=children, now=T0 + 9999)
+    assert judge(later).state is I
+
+
+def test_the_same_fault_has_the_same_words() -> None:
+    keys = {
+        judge(replace(told(prompt(), error), record=record("idle"))).error
+        for error in (OVERLOADED, assistant(text("API Error: 529"), isApiErrorMessage=True))
+    }
+    assert keys == {"api error: overloaded"}
+
+
+def test_what_decided_is_told() -> None:
+    assert judge(Facts(now=T0, record=record("busy"))).source is Source.REGISTRY
+    assert judge(told(*FINISHED)).source is Source.TRANSCRIPT
+    assert judge(Facts(now=T0)).source is Source.PROCESS
+
+
+def test_hostile_text_is_made_harmless() -> None:
+    facts = replace(told(calls(tool("Bash", command="a\x1b[31m\u202eb\n" + "x" * 999))),
+                    record=PERMISSION)  # fmt: skip
+    detail = judge(facts).detail
+    assert detail is not None
+    assert detail.startswith("Bash: ab x")
+    assert len(detail) <= 200
