@@ -181,10 +181,11 @@ class Session:
         _write(self.record, json.dumps(data))
 
     def quit(self) -> None:
-        """Exit as a client does that is told to: the record goes, then the process."""
+        """Exit as a client does that is told to: neither process nor record stays."""
+        self.kill()
+        # At once: whoever looks because the process has ended must not find its record any more.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.record)
-        self.kill()
 
     def kill(self) -> None:
         """Die in the middle of whatever it was; the record stays behind."""
