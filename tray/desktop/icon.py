@@ -1,0 +1,168 @@
+"""The tray icon: which look it has, and its pixmaps."""
+
+from __future__ import annotations
+
+import functools
+import io
+from typing import TYPE_CHECKING
+
+from PIL import Image, ImageChops, ImageDraw
+
+from tray.desktop.glyphs import DIGITS, EDGE, GLYPHS, SIDE, SLASH, Arc, Area, Disc, Line, Look
+from tray.session import Kind, Reason, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tray.desktop.glyphs import Glyph, Point, Shape
+    from tray.session import Observation
+
+__all__ = ["SIZES", "Look", "badge", "draw", "look", "look_of", "png"]
+
+SIZES = (16, 22, 24, 32, 48)
+"""Pixels along each side that panels ask for."""
+SMALLEST_WITH_FIGURES = 20
+"""Pixels from which a figure can be read; below, the badge is a dot."""
+_OVERSAMPLING = 8
+_GAP = 1.2
+"""Units left free around what is laid over the shape."""
+_PAPER, _INK, _RIM = "#ffffff", "#101010", "#3a3a3a"
+_BY_URGENCY = (Look.BLOCKED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE)
+
+
+def look_of(session: Observation) -> Look:
+    """Return how one session is shown; a headless one never has a colour."""
+    if session.kind is Kind.HEADLESS or session.state is State.ENDED:
+        return Look.NONE
+    if session.blocking:
+        return Look.BLOCKED
+    if session.unseen or session.reason is Reason.ERROR:
+        return Look.FINISHED
+    if session.state is State.WORKING:
+        return Look.WORKING
+    return Look.UNKNOWN if session.state is State.UNKNOWN else Look.IDLE
+
+
+def look(sessions: Iterable[Observation], *, healthy: bool) -> Look:
+    """Return what the icon says about all `sessions`: that of the one that calls loudest.
+
+    Not `healthy`: nobody has looked at the sessions for too long.
+    """
+    if not healthy:
+        return Look.UNKNOWN
+    return min(map(look_of, sessions), key=_BY_URGENCY.index, default=Look.NONE)
+
+
+def badge(sessions: Iterable[Observation]) -> int:
+    """Return how many sessions stand still until their person acts."""
+    return sum(look_of(session) is Look.BLOCKED for session in sessions)
+
+
+@functools.lru_cache(maxsize=256)
+def draw(look: Look, badge: int, muted: bool, size: int) -> Image.Image:  # noqa: FBT001
+    """Return the icon in RGBA, `size` pixels a side; treat it as read-only."""
+    canvas = _Canvas(size)
+    glyph = GLYPHS[look]
+    canvas.paint_body(glyph.body, glyph)
+    canvas.paint(glyph.detail, glyph.ink)
+    if muted:
+        canvas.cut((SLASH,), grow=2 * _GAP)
+        canvas.paint_body((SLASH,), glyph)
+    if badge > 0:
+        _lay_badge(canvas, badge, size)
+    return canvas.finished()
+
+
+@functools.lru_cache(maxsize=32)
+def png(look: Look, size: int) -> bytes:
+    """Return the icon without a badge as a PNG file."""
+    file = io.BytesIO()
+    draw(look, 0, False, size).save(file, "PNG")  # noqa: FBT003
+    return file.getvalue()
+
+
+def _lay_badge(canvas: _Canvas, count: int, size: int) -> None:
+    """Lay the count over the lower right corner."""
+    if size < SMALLEST_WITH_FIGURES:
+        text, radius, half = "", 6.2, 0.0
+    else:
+        text = str(count) if count <= 9 else "9+"
+        # Small icons need a badge of 13 pixels for a figure of 8; large ones leave more bell.
+        radius = max(7.0, 6.6 * SIDE / size) if size < 32 else 8.0
+        half = 0.42 * radius * (len(text) - 1)
+    edge = SIDE - 0.4 - radius
+    plate = Line(((edge - 2 * half, edge), (edge, edge)), 2 * radius)
+    canvas.cut((plate,), grow=_GAP)
+    canvas.paint((plate,), _RIM)
+    canvas.paint((plate,), _PAPER, grow=-1.3)
+    scale = radius * 0.68
+    left = edge - half - scale * (0.5 + 0.62 * (len(text) - 1))
+    for position, figure in enumerate(text):
+        x, y = left + position * 1.34 * scale, edge - 0.8 * scale
+        strokes = (
+            Line(tuple((x + scale * px, y + scale * py) for px, py in stroke), 0.36 * scale)
+            for stroke in DIGITS[figure]
+        )
+        canvas.paint(tuple(strokes), _INK)
+
+
+class _Canvas:
+    """A picture drawn several times larger than it will be."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._scale = size * _OVERSAMPLING / SIDE
+        self._image = Image.new("RGBA", (size * _OVERSAMPLING,) * 2)
+
+    def paint(self, shapes: Sequence[Shape], colour: str, grow: float = 0.0) -> None:
+        """Lay `shapes`, grown by `grow` units on every side, over what is there."""
+        self._image.paste(colour, mask=self._mask(shapes, grow))
+
+    def paint_body(self, shapes: Sequence[Shape], glyph: Glyph) -> None:
+        """Lay `shapes` in the glyph's colour, with its rim."""
+        if glyph.edge is not None:
+            self.paint(shapes, glyph.edge, grow=EDGE)
+        self.paint(shapes, glyph.fill)
+
+    def cut(self, shapes: Sequence[Shape], grow: float) -> None:
+        """Take away what lies under the grown `shapes`."""
+        kept = ImageChops.invert(self._mask(shapes, grow))
+        self._image.putalpha(ImageChops.multiply(self._image.getchannel("A"), kept))
+
+    def finished(self) -> Image.Image:
+        """Return the picture at its own size."""
+        # Averaged with premultiplied alpha, or the colour of empty pixels would show as a rim.
+        premultiplied = self._image.convert("RGBa")
+        return premultiplied.resize((self._size,) * 2, Image.Resampling.BOX).convert("RGBA")
+
+    def _mask(self, shapes: Sequence[Shape], grow: float) -> Image.Image:
+        mask = Image.new("L", self._image.size)
+        pen = ImageDraw.Draw(mask)
+        for shape in shapes:
+            match shape:
+                case Disc(centre, radius):
+                    self._dot(pen, centre, radius + grow)
+                case Arc():
+                    self._stroke(pen, shape.points(steps=90), shape.width + 2 * grow)
+                case Line(points, width):
+                    self._stroke(pen, points, width + 2 * grow)
+                case Area():
+                    outline = shape.points(steps=16)
+                    pen.polygon(self._scaled(outline), fill=255)
+                    if grow > 0:
+                        self._stroke(pen, (*outline, outline[0]), 2 * grow)
+        return mask
+
+    def _dot(self, pen: ImageDraw.ImageDraw, centre: Point, radius: float) -> None:
+        (x, y) = centre
+        corners = self._scaled(((x - radius, y - radius), (x + radius, y + radius)))
+        pen.ellipse(corners, fill=255)
+
+    def _stroke(self, pen: ImageDraw.ImageDraw, points: Sequence[Point], width: float) -> None:
+        pen.line(self._scaled(points), fill=255, width=max(round(width * self._scale), 1))
+        for point in points:
+            self._dot(pen, point, width / 2)
+
+    def _scaled(self, points: Iterable[Point]) -> list[Point]:
+        # Pillow counts the centres of pixels: without the half, all would lean to one side.
+        return [(x * self._scale - 0.5, y * self._scale - 0.5) for x, y in points]
