@@ -17,10 +17,8 @@ ENVIRONMENT = frozenset({CONFIG_DIR, "HOME"})
 
 def root_of(environment: Mapping[str, str]) -> str | None:
     """Return the config root of a client with that environment, under its real path."""
-    root = environment.get(CONFIG_DIR)
-    if not root and environment.get("HOME"):
-        root = os.path.join(environment["HOME"], ".claude")
-    return os.path.realpath(root) if root and os.path.isabs(root) else None
+    named = environment.get(CONFIG_DIR)
+    return _real(named or os.path.join(environment.get("HOME", ""), ".claude"))
 
 
 def config_roots(
@@ -30,15 +28,19 @@ def config_roots(
 
     `of_processes` are the roots of live clients, by their own environments.
     """
-    config_home = environ.get("XDG_CONFIG_HOME", "")
-    candidates = [
+    candidates = (
         os.path.join(home, ".claude"),
-        os.path.join(config_home if os.path.isabs(config_home) else f"{home}/.config", "claude"),
-        environ.get(CONFIG_DIR, ""),
+        # Where some versions look first.
+        os.path.join(_real(environ.get("XDG_CONFIG_HOME")) or f"{home}/.config", "claude"),
+        environ.get(CONFIG_DIR),
         *of_processes,
-    ]
-    found: dict[str, None] = {}
-    for candidate in candidates:
-        if os.path.isabs(candidate) and "\0" not in candidate:
-            found.setdefault(os.path.realpath(candidate))
-    return tuple(found)
+    )
+    found = (_real(candidate) for candidate in candidates)
+    return tuple(dict.fromkeys(root for root in found if root is not None))
+
+
+def _real(path: str | None) -> str | None:
+    """Return the real path; `None` for what is no absolute one."""
+    if path is None or not os.path.isabs(path) or "\0" in path:
+        return None
+    return os.path.realpath(path)
