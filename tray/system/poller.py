@@ -8,6 +8,7 @@ import os
 import select
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING
 
 from tray.system.processes import is_alive
@@ -34,11 +35,9 @@ class ProcessPoller:
         self._pidfds: dict[tuple[int, int], int] = {}
         self._exited: set[tuple[int, int]] = set()
         self._stopped = False
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # Open for as long as this object lives: a number closed too early may be anybody's.
-        self._bell_file = open(  # noqa: SIM115
-            os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC), "rb", buffering=0
-        )
-        self._bell = self._bell_file.fileno()
+        weakref.finalize(self, os.close, self._bell)
         self._poll = select.poll()
         self._poll.register(self._bell, select.POLLIN)
         self._thread = threading.Thread(target=self._run, name="process-poller", daemon=True)

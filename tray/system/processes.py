@@ -173,6 +173,8 @@ def children(pid: int, proc: str = PROC) -> tuple[Process, ...]:
     Read from `task/*/children` where the kernel has it (CONFIG_PROC_CHILDREN), else by the
     parent of every process.
     """
+    if pid <= 0:
+        return ()
     pids: set[int] = set()
     complete = False
     for task in _pids(f"{proc}/{pid}/task"):

@@ -168,7 +168,9 @@ class FolderWatch:
             if self._observer is None:
                 self._observer = InotifyObserver()
                 self._observer.start()
-            watch = self._observer.schedule(self._waker, folder, event_filter=_EVENTS)
+            # The observer does not follow a link itself.
+            target = os.path.realpath(folder)
+            watch = self._observer.schedule(self._waker, target, event_filter=_EVENTS)
         except FileNotFoundError:
             return
         except (OSError, RuntimeError) as error:
