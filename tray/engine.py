@@ -92,17 +92,18 @@ class Engine:
     def start(self) -> None:
         """Start all threads; the first survey follows at once."""
         self._awake.set()
-        self._start_thread()
         self._poller.start()
+        self._start_thread()
 
     def stop(self) -> None:
         """End all threads, within about a second."""
         self._stopped.set()
         self._awake.set()
-        self._poller.stop()
+        # First the one that starts the others again.
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(1.0)
+        self._poller.stop()
         self._watch.stop()
 
     def wake(self) -> None:
