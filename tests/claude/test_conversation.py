@@ -1,0 +1,178 @@
+"""What the lines of a transcript come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.claude.lines import (
+    T0,
+    assistant,
+    calls,
+    conversation,
+    line,
+    prompt,
+    result,
+    text,
+    tool,
+    user,
+)
+from tray.claude.conversation import Phase, TitleSource
+from tray.session import TurnEnd
+
+ENQUEUE = line("queue-operation", operation="enqueue", content="next")
+DEQUEUE = line("queue-operation", T0 + 5, operation="dequeue")
+OVER = (prompt(), assistant(text("done")))
+
+
+@pytest.mark.parametrize(
+    ("lines", "phase", "end"),
+    [
+        ((), Phase.FRESH, None),
+        ((prompt(),), Phase.RUNNING, None),
+        (OVER, Phase.OVER, TurnEnd.COMPLETED),
+        ((prompt(), assistant(text("x"), stop="max_tokens")), Phase.OVER, TurnEnd.COMPLETED),
+        ((prompt(), assistant(text("x"), stop="refusal")), Phase.OVER, TurnEnd.COMPLETED),
+        ((prompt(), assistant(text("x"), stop="pause_turn")), Phase.RUNNING, None),
+        ((prompt(), assistant(text("x"), stop=None)), Phase.RUNNING, None),
+        (
+            (prompt(), assistant(text("x"), stop=None), line("system", subtype="turn_duration")),
+            Phase.OVER, TurnEnd.COMPLETED,
+        ),
+        (
+            (prompt(), assistant(text("x"), stop=None),
+             line("progress", data={"type": "hook_progress", "hookEvent": "Stop"}),
+             line("system", subtype="stop_hook_summary")),
+            Phase.OVER, TurnEnd.COMPLETED,
+        ),
+        ((*OVER, user("Stop hook feedback: no", isMeta=True)), Phase.RUNNING, None),
+        ((*OVER, user("<task-notification>x")), Phase.RUNNING, None),
+        ((*OVER, user("<command-name>/model</command-name>")), Phase.FRESH, None),
+        ((*OVER, user("<command-message>review</command-message>")), Phase.RUNNING, None),
+        ((*OVER, line("permission-mode", permissionMode="plan")), Phase.OVER, TurnEnd.COMPLETED),
+        ((*OVER, ENQUEUE), Phase.OVER, TurnEnd.COMPLETED),
+        ((*OVER, ENQUEUE, DEQUEUE), Phase.RUNNING, None),
+        # A command's lines after the dequeuing of a prompt are of an earlier command ...
+        (
+            (*OVER, ENQUEUE, DEQUEUE, user("<command-name>/compact</command-name>", T0 + 1),
+             user("<local-command-stdout>Compacted", T0 + 6)),
+            Phase.RUNNING, None,
+        ),
+        # ... or what was dequeued was that command.
+        (
+            (*OVER, ENQUEUE, DEQUEUE, user("<command-name>/model</command-name>", T0 + 6)),
+            Phase.FRESH, None,
+        ),
+        # A subagent's lines in the same file are not the session's.
+        ((*OVER, user("go", isSidechain=True)), Phase.OVER, TurnEnd.COMPLETED),
+    ],
+)  # fmt: skip
+def test_whose_turn_it_is(
+    lines: tuple[dict[str, Any], ...], phase: Phase, end: TurnEnd | None
+) -> None:
+    found = conversation(*lines)
+    assert (found.phase, found.turn_end) == (phase, end)
+    assert (found.turn_ended_at is not None) == (phase is Phase.OVER)
+
+
+def test_one_message_over_several_lines() -> None:
+    found = conversation(
+        prompt(),
+        assistant(text("I will"), stop=None, message_id="m"),
+        assistant(tool("Bash", "t1"), stop=None, message_id="m"),
+        assistant(tool("Read", "t2"), stop="tool_use", message_id="m"),
+        result("t2"),
+    )
+    assert list(found.open_tools) == ["t1"]
+    assert not found.unsure_end
+
+
+def test_what_an_older_message_left_open_is_not_open() -> None:
+    found = conversation(calls(tool("Bash", "t1")), calls(tool("Read", "t2")))
+    assert list(found.open_tools) == ["t2"]
+
+
+def test_a_turn_that_ended_has_no_open_tools() -> None:
+    found = conversation(calls(tool("Bash")), user([text("[Request interrupted by user]")]))
+    assert found.open_tools == {}
+
+
+@pytest.mark.parametrize(
+    ("lines", "title"),
+    [
+        ((), None),
+        ((prompt("fix it"),), ("fix it", TitleSource.FIRST_PROMPT)),
+        ((prompt("one"), prompt("two")), ("one", TitleSource.FIRST_PROMPT)),
+        ((user("caveat", isMeta=True), prompt("x")), ("x", TitleSource.FIRST_PROMPT)),
+        ((prompt("x"), line("summary", summary="sum")), ("sum", TitleSource.SUMMARY)),
+        (
+            (line("summary", summary="sum"), line("last-prompt", lastPrompt="last")),
+            ("last", TitleSource.LAST_PROMPT),
+        ),
+        (
+            (line("ai-title", aiTitle="a1"), line("ai-title", aiTitle="a2"),
+             line("last-prompt", lastPrompt="last")),
+            ("a2", TitleSource.AI),
+        ),
+        (
+            (line("custom-title", customTitle="c"), line("ai-title", aiTitle="a")),
+            ("c", TitleSource.CUSTOM),
+        ),
+        (
+            (line("custom-title", customTitle="  "), line("ai-title", aiTitle="a")),
+            ("a", TitleSource.AI),
+        ),
+    ],
+)  # fmt: skip
+def test_the_title(
+    lines: tuple[dict[str, Any], ...], title: tuple[str, TitleSource] | None
+) -> None:
+    assert conversation(*lines).title == title
+
+
+def test_facts_of_the_newest_line() -> None:
+    found = conversation(
+        user("a", T0, cwd="/a", gitBranch="main", version="2.0.0", sessionId="s",
+             forkedFrom={"sessionId": "parent", "messageUuid": "m"}),
+        assistant(text("x"), at=T0 + 9, cwd="/a/b", gitBranch="fix", version="2.1.0"),
+        line("tag", tag="red"),
+        line("tag", tag=""),
+        line("continued-in", continuedInSessionId="next"),
+        line("permission-mode", permissionMode="plan"),
+    )  # fmt: skip
+    assert (found.first_cwd, found.cwd, found.git_branch) == ("/a", "/a/b", "fix")
+    assert (found.version, found.session_id, found.forked_from) == ("2.1.0", "s", "parent")
+    assert (found.tag, found.continued_in, found.permission_mode) == (None, "next", "plan")
+    assert (found.first_timestamp, found.last_timestamp) == (T0, T0 + 9)
+
+
+def test_times_may_run_backwards() -> None:
+    found = conversation(prompt(at=T0 + 9), assistant(text("x"), at=T0))
+    assert found.last_timestamp == T0 + 9
+    assert found.phase is Phase.OVER
+
+
+def test_pending_agents_are_counted_until_the_next_turn() -> None:
+    over = line("system", subtype="turn_duration", pendingBackgroundAgentCount=2,
+                pendingWorkflowCount=1)  # fmt: skip
+    assert conversation(*OVER, over).pending_agents == 3
+    assert conversation(*OVER, over, prompt()).pending_agents == 0
+
+
+def test_files_that_are_no_sessions_of_their_own() -> None:
+    assert conversation(user("go", isSidechain=True)).sidechain
+    assert conversation(user("go", teamName="red")).team
+    assert not conversation(prompt()).sidechain
+
+
+def test_parent_links_in_a_circle_mean_nothing() -> None:
+    found = conversation(
+        user("a", uuid="1", parentUuid="2"), assistant(text("b"), uuid="2", parentUuid="1")
+    )
+    assert found.phase is Phase.OVER
+
+
+def test_a_huge_input_is_not_decoded() -> None:
+    found = conversation(calls(tool("Write", content="x" * 2_000_000)))
+    assert found.open_tools["t1"].input == {}
