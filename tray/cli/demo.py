@@ -31,7 +31,6 @@ def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: boo
     notifications are the real ones; without a desktop the live table shows the same.
     """
     from tray.cli.run import run_desktop
-    from tray.cli.views import open_view
     from tray.demo.stage import Stage
     from tray.demo.story import open_scene
 
@@ -45,7 +44,7 @@ def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: boo
         for thread in threads:
             thread.start()
         try:
-            return run_desktop([stage.root], open_view(color=not no_color))
+            return run_desktop([stage.root], color=not no_color)
         except KeyboardInterrupt:
             return 0
         finally:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,9 +12,9 @@ from tray.cli.lock import AlreadyRunningError, only_one, runtime_folder
 from tray.cli.options import chosen_roots, examples, no_color_option, roots_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from tray.cli.views import ChangeLines, LiveTable
+    from tray.cli.views import View
     from tray.engine import Update
 
 
@@ -27,47 +27,46 @@ def run(*, no_color: bool, roots: Sequence[str]) -> int:
     Where no tray is to be had it says what is missing and goes on with what there is:
     notifications if a bus is there, and the live table on a terminal.
     """
-    from tray.cli.views import open_view
-
     try:
         with only_one(runtime_folder(os.environ)):
             # Nobody follows what a tray prints that was not started from a terminal.
-            view = open_view(color=not no_color) if sys.stdout.isatty() else None
-            return run_desktop(chosen_roots(roots), view)
+            return run_desktop(chosen_roots(roots), color=not no_color, once=True)
     except AlreadyRunningError as other:
         who = f"process {other.pid}" if other.pid is not None else "another process"
         click.echo(f"sessionbell is already running ({who}); see `sessionbell list`.")
         return 0
 
 
-def run_desktop(roots: Sequence[str] | None, view: LiveTable | ChangeLines | None) -> int:
+def run_desktop(roots: Sequence[str] | None, *, color: bool, once: bool = False) -> int:
     """Run the tray over `roots` until it is ended; return the exit code.
 
-    Where there is no tray, `view` shows what it would; without one, the table is printed once.
+    Where there is no tray, the table shows what it would (`once`: see `open_view`).
     """
     from tray.desktop import app
 
-    if view is None:
-        return app.run(roots=roots, table=_first_look(), say=_say)
-    with view:
-        return app.run(roots=roots, table=view.show, say=view.say)
+    with contextlib.ExitStack() as stack:
+        substitute = _Substitute(stack, color=color, once=once)
+        return app.run(roots=roots, table=substitute.show, say=substitute.say)
 
 
-def _first_look() -> Callable[[Update], None]:
-    shown = False
+class _Substitute:
+    """What is shown where there is no tray; made only then, for rich costs memory."""
 
-    def show(update: Update) -> None:
-        nonlocal shown
-        if not shown:
-            shown = True
-            from tray.cli import table
+    def __init__(self, stack: contextlib.ExitStack, *, color: bool, once: bool) -> None:
+        self._stack = stack
+        self._color = color
+        self._once = once
+        self._view: View | None = None
 
-            console = table.console(color=True)
-            sessions = update.tracked.sessions
-            console.print(table.listing(sessions, update.snapshot.at, console.width))
+    def show(self, update: Update) -> None:
+        if self._view is None:
+            from tray.cli.views import open_view
 
-    return show
+            self._view = self._stack.enter_context(open_view(color=self._color, once=self._once))
+        self._view.show(update)
 
-
-def _say(message: str) -> None:
-    click.echo(f"sessionbell: {message}", err=True)
+    def say(self, message: str) -> None:
+        if self._view is None:
+            click.echo(f"sessionbell: {message}", err=True)
+        else:
+            self._view.say(message)

@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from rich.console import Group
 from rich.live import Live
@@ -25,12 +25,36 @@ if TYPE_CHECKING:
     from tray.session import Problem, Transition
 
 
-def open_view(*, color: bool) -> LiveTable | ChangeLines:
-    """Return the view that suits standard output."""
+class View(Protocol):
+    """Where updates and messages are shown to a person; a context manager."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the terminal as it was."""
+
+    def show(self, update: Update) -> None:
+        """Show `update`."""
+
+    def say(self, message: str) -> None:
+        """Print one line."""
+
+
+def open_view(*, color: bool, once: bool = False) -> View:
+    """Return the view that suits standard output.
+
+    `once` follows the sessions on a terminal only: elsewhere the table is printed a single time.
+    """
     console = table.console(color=color)
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         return LiveTable(console)
-    return ChangeLines(console)
+    return ChangeLines(console, once=once)
 
 
 class LiveTable:
@@ -90,10 +114,13 @@ class LiveTable:
 
 
 class ChangeLines:
-    """The table once, then one line a change; for pipes, files and simple terminals."""
+    """The table once, then (unless `once`) one line a change; for pipes, files and simple
+    terminals.
+    """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, once: bool = False) -> None:
         self._console = console
+        self._once = once
         self._shown: Update | None = None
         self._problems: dict[str, Problem] = {}
 
@@ -110,7 +137,7 @@ class ChangeLines:
 
     def show(self, update: Update) -> None:
         """Print what `update` changed; shown again it says nothing new."""
-        if update is self._shown:
+        if update is self._shown or (self._once and self._shown is not None):
             return
         if self._shown is None:
             sessions, width = update.tracked.sessions, self._console.width
