@@ -184,6 +184,13 @@ def test_a_detail_learnt_later_is_the_same_ask() -> None:
     assert run.ripe is AlertKind.PERMISSION
 
 
+def test_an_input_that_turns_out_a_question_is_the_same_ask() -> None:
+    run = Run(WORKING)
+    run.see(asks("s1", Reason.INPUT))
+    run.see(asks("s1", Reason.QUESTION), after=ASK_HOLD)
+    assert run.ripe is AlertKind.QUESTION
+
+
 def test_the_first_snapshot_is_marked_and_silent_for_watch() -> None:
     run = Run(asks("s1"))
     assert run.told == ()

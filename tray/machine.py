@@ -168,7 +168,7 @@ def _follow(
     if kind_and_id is None:
         return Track(session, last_act=last_act)
     kind, alert_id = kind_and_id
-    if before is not None and kept is not None and kept.id == alert_id and kept.kind is kind:
+    if before is not None and kept is not None and _same(kept, kind, alert_id):
         seen = before.alert_seen if before.alert_seen is not None else now
         since, was_first, was_ripe = kept.at, kept.first, kept.ripe
     else:
@@ -182,6 +182,12 @@ def _follow(
         due=None if ripe else due,
         last_act=last_act,
     )
+
+
+def _same(kept: Alert, kind: AlertKind, alert_id: str) -> bool:
+    # What an ask is about may be learnt after it was seen: an input turns out a question.
+    both_asks = kept.kind in BLOCKING_ALERTS and kind in BLOCKING_ALERTS
+    return kept.id == alert_id and (both_asks or kept.kind is kind)
 
 
 def _cause(session: Observation, kept: Alert | None) -> tuple[AlertKind, str] | None:
