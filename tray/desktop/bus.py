@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -44,6 +45,17 @@ async def connect() -> MessageBus:
         raise ConnectionError("the bus does not answer") from error
     except (OSError, EOFError, ValueError, DBusFastError) as error:
         raise ConnectionError(str(error)) from error
+
+
+async def ended(bus: MessageBus) -> None:
+    """Wait for the end of the connection, however it comes; may be cancelled."""
+
+    async def end() -> None:
+        with suppress(Exception):
+            await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
+
+    # To cancel this waiting must not cancel the one future that the bus has for its end.
+    await asyncio.shield(asyncio.ensure_future(end()))
 
 
 async def call(bus: MessageBus, message: Message) -> list[Any]:

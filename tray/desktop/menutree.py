@@ -1,0 +1,146 @@
+"""The menu as its host sees it: ids that follow identity, and what changed. Pure data, no bus.
+
+While a menu is open nothing in it may move: its lines then keep their places and only their
+labels change, and a line whose subject is gone stays, disabled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+ROOT = 0
+"""The id of the menu itself."""
+
+Value = str | bool | int | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One line of the menu, or the menu itself."""
+
+    key: str
+    """Its identity, unique in the menu."""
+    properties: Mapping[str, Value] = field(default_factory=dict)
+    """As com.canonical.dbusmenu names them; those at their default are left out."""
+    children: tuple[Node, ...] = ()
+    act: Callable[[], object] | None = field(default=None, compare=False)
+    """What a click does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a host must be told so that it shows the tree as it is now."""
+
+    layout: bool = False
+    """Lines came, went or moved."""
+    updated: tuple[tuple[int, dict[str, Value]], ...] = ()
+    """Properties with a new value, by line."""
+    removed: tuple[tuple[int, list[str]], ...] = ()
+    """Properties that went back to their default, by line."""
+
+    def __bool__(self) -> bool:
+        return self.layout or bool(self.updated) or bool(self.removed)
+
+
+class MenuTree:
+    """The tree that hosts see, and the one that is wanted where the menu is held."""
+
+    def __init__(self) -> None:
+        self.revision = 1
+        """Counts the layouts."""
+        self.held = False
+        """Whether the menu is taken to be open: nothing may move."""
+        self._wanted = self._shown = Node("")
+        self._ids = {"": ROOT}
+        self._nodes = {ROOT: self._shown}
+        self._next_id = ROOT + 1
+
+    def want(self, root: Node) -> Change:
+        """Take `root` as the menu that should be seen."""
+        self._wanted = root
+        return self._show(_still(self._shown, _index(root)) if self.held else root)
+
+    def hold(self) -> Change:
+        """Let nothing move from now on, having brought the menu up to date."""
+        change = self.release()
+        self.held = True
+        return change
+
+    def release(self) -> Change:
+        """Let the menu be as it is wanted."""
+        self.held = False
+        return self._show(self._wanted)
+
+    def node(self, node_id: int) -> Node | None:
+        """Return the line with that id."""
+        return self._nodes.get(node_id)
+
+    def id_of(self, node: Node) -> int:
+        """Return the id of a line that is shown."""
+        return self._ids[node.key]
+
+    def ids(self) -> tuple[int, ...]:
+        """Return the id of every line that is shown."""
+        return tuple(self._nodes)
+
+    def _show(self, root: Node) -> Change:
+        before, self._shown = self._shown, root
+        if before == root:
+            # Equal to look at, but a click may mean something new.
+            self._nodes = {self._ids[node.key]: node for node in _walk(root)}
+            return Change()
+        old_nodes = self._nodes
+        nodes: dict[int, Node] = {}
+        ids: dict[str, int] = {}
+        for node in _walk(root):
+            node_id = self._ids.get(node.key)
+            if node_id is None:
+                node_id, self._next_id = self._next_id, self._next_id + 1
+            ids[node.key] = node_id
+            nodes[node_id] = node
+        self._ids, self._nodes = ids, nodes
+        layout = _skeleton(before) != _skeleton(root)
+        self.revision += layout
+        updated, removed = [], []
+        for node_id in nodes.keys() & old_nodes.keys():
+            old, new = old_nodes[node_id].properties, nodes[node_id].properties
+            if changed := {n: v for n, v in new.items() if n not in old or old[n] != v}:
+                updated.append((node_id, changed))
+            if gone := [name for name in old if name not in new]:
+                removed.append((node_id, gone))
+        return Change(layout, tuple(updated), tuple(removed))
+
+
+def _still(shown: Node, wanted: Mapping[str, Node]) -> Node:
+    """Return `shown` with every line in its place and as it is in `wanted`, or disabled."""
+    new = wanted.get(shown.key)
+    if new is None:
+        properties = {**shown.properties, "enabled": False}
+        act = None
+    else:
+        properties, act = dict(new.properties), new.act
+    # Whether it has a submenu is part of the structure.
+    if "children-display" in shown.properties:
+        properties["children-display"] = shown.properties["children-display"]
+    else:
+        properties.pop("children-display", None)
+    children = tuple(_still(child, wanted) for child in shown.children)
+    return replace(shown, properties=properties, children=children, act=act)
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from _walk(child)
+
+
+def _index(root: Node) -> dict[str, Node]:
+    return {node.key: node for node in _walk(root)}
+
+
+def _skeleton(node: Node) -> tuple[str, tuple[object, ...]]:
+    return node.key, tuple(_skeleton(child) for child in node.children)
