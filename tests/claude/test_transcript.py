@@ -191,6 +191,24 @@ def test_a_large_file_tells_the_same_as_a_small_one(file: File) -> None:
     assert list(found.open_tools) == ["t1"]
 
 
+def test_what_a_large_file_said_far_above_its_end_is_found(file: File) -> None:
+    file.write(
+        line("permission-mode", permissionMode="acceptEdits"),
+        line("tag", None, tag="urgent"),
+        line("custom-title", None, customTitle="early name"),
+        prompt("go"),
+        assistant(text("I begin.")),
+        prompt("go on"),
+    )
+    file.pad(1_000_000)
+    file.write(prompt("and on"), line("tag", None, tag=""), calls(tool("Bash", command="ls")))
+    found = file.read()
+    assert found.permission_mode == "acceptEdits"
+    assert found.preview == "I begin."
+    assert found.title == ("early name", TitleSource.CUSTOM)
+    assert found.tag is None, "the newest one clears it"
+
+
 def test_a_title_quoted_in_a_message_is_no_title(file: File) -> None:
     quoted = json.dumps({"type": "custom-title", "customTitle": "forged"}, separators=(",", ":"))
     file.write(prompt(f"look: {quoted}"))

@@ -8,6 +8,7 @@ stands behind the last line feed is looked at again later, unless it is whole al
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,16 @@ _TAIL = 128 * 1024
 """Bytes of the first window at the end."""
 _TAIL_LIMIT = 16 * 1024 * 1024
 """Bytes within which a turn's beginning is looked for."""
+_SAID_LIMIT = 2 * 1024 * 1024
+"""Bytes within which the model's last text is looked for."""
 _MESSAGE_LIMIT = 256 * 1024 * 1024
 """Bytes within which any message is looked for."""
+_HEAD = 16 * 1024
+"""Bytes at the beginning that are read in any case."""
 _HEAD_LIMIT = 4 * 1024 * 1024
 """Bytes at the beginning within which the first prompt is looked for."""
-_TITLE_LIMIT = 64 * 1024 * 1024
-"""Bytes before the window within which titles are looked for."""
+_SETTING_LIMIT = 64 * 1024 * 1024
+"""Bytes before the window within which titles and the like are looked for."""
 _LINE_LIMIT = 256 * 1024 * 1024
 """Bytes of the longest line that is held; a longer one counts as malformed."""
 _DECISIVE = frozenset(
@@ -39,10 +44,12 @@ _DECISIVE = frozenset(
     }
 )
 """Lines from which on a fold is right whatever came before."""
-_TITLE_NEEDLES = (b'"type":"custom-title"', b'"type":"ai-title"', b'"type":"tag"')
+_OVERLAP = 32
+"""Bytes more than what `_SETTING` takes, so that none is missed between two pieces."""
+_SETTING = re.compile(rb'"type":"(custom-title|ai-title|tag|permission-mode)"')
 _MARK = 64
 """Bytes by which a file is known again."""
-_SMALL_FILE = 4 * 1024 * 1024
+_SMALL_FILE = 256 * 1024
 """Bytes up to which a file is simply read whole."""
 
 
@@ -141,15 +148,22 @@ def _first_look(descriptor: int, size: int) -> tuple[Conversation, int]:
         entries, offset = _window(descriptor, start, size)
         decisive = any(entry.kind in _DECISIVE for entry in entries)
         message = any(entry.line.type in ("user", "assistant") for entry in entries)
-        limit = _TAIL_LIMIT if message else _MESSAGE_LIMIT
-        if start == 0 or decisive or window >= limit:
+        said = any(entry.kind is EntryKind.ASSISTANT and entry.text for entry in entries)
+        if decisive:
+            limit = _TAIL if said else _SAID_LIMIT
+        else:
+            limit = _TAIL_LIMIT if message else _MESSAGE_LIMIT
+        if start == 0 or window >= limit:
             break
         window *= 4
     conversation = Conversation(partial=start > 0 and not message)
     for entry in entries:
         fold(conversation, entry)
     if start > 0:
-        _add_titles(descriptor, start, conversation)
+        wanted = {"custom-title", "ai-title", "tag"} - {entry.line.type for entry in entries}
+        if conversation.permission_mode is None:
+            wanted.add("permission-mode")
+        _add_settings(descriptor, start, conversation, wanted)
         _add_head(descriptor, start, conversation)
     return conversation, offset
 
@@ -204,7 +218,7 @@ def _add_head(descriptor: int, start: int, conversation: Conversation) -> None:
     head = Conversation()
     for data, after in lines(descriptor, 0, min(start, _HEAD_LIMIT)):
         fold(head, parse(data))
-        if TitleSource.FIRST_PROMPT in head.titles and after > _TAIL:
+        if TitleSource.FIRST_PROMPT in head.titles and after > _HEAD:
             break
     conversation.first_timestamp = head.first_timestamp or conversation.first_timestamp
     conversation.first_cwd = head.first_cwd or conversation.first_cwd
@@ -218,35 +232,20 @@ def _add_head(descriptor: int, start: int, conversation: Conversation) -> None:
         conversation.titles.setdefault(source, title)
 
 
-def _add_titles(descriptor: int, start: int, conversation: Conversation) -> None:
-    """Add the last titles and tag that stand between beginning and window."""
-    wanted = [
-        needle
-        for needle, known in zip(
-            _TITLE_NEEDLES,
-            (
-                TitleSource.CUSTOM in conversation.titles,
-                TitleSource.AI in conversation.titles,
-                conversation.tag is not None,
-            ),
-            strict=True,
-        )
-        if not known
-    ]
-    overlap = max(map(len, _TITLE_NEEDLES))
-    end, lowest = start, max(start - _TITLE_LIMIT, 0)
+def _add_settings(
+    descriptor: int, start: int, conversation: Conversation, wanted: set[str]
+) -> None:
+    """Add the last titles, tag and permission mode that stand between beginning and window."""
+    end, lowest = start, max(start - _SETTING_LIMIT, 0)
     while wanted and end > lowest:
         begin = max(end - _CHUNK * 4, lowest)
-        data = os.pread(descriptor, end - begin + overlap, begin)
-        for needle in list(wanted):
-            found = data.rfind(needle)
-            while found >= 0:
-                entry = parse(_line_around(descriptor, begin + found))
-                if entry.kind is EntryKind.TITLE:
+        data = os.pread(descriptor, end - begin + _OVERLAP, begin)
+        for found in reversed(list(_SETTING.finditer(data))):
+            if found[1].decode() in wanted:
+                entry = parse(_line_around(descriptor, begin + found.start()))
+                if entry.kind is EntryKind.TITLE and entry.line.type in wanted:
                     fold(conversation, entry)
-                    wanted.remove(needle)
-                    break
-                found = data.rfind(needle, 0, found)
+                    wanted.remove(entry.line.type)
         end = begin
 
 
