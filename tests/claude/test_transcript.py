@@ -196,11 +196,10 @@ def test_what_a_large_file_said_far_above_its_end_is_found(file: File) -> None:
         line("permission-mode", permissionMode="acceptEdits"),
         line("tag", None, tag="urgent"),
         line("custom-title", None, customTitle="early name"),
-        prompt("go"),
-        assistant(text("I begin.")),
-        prompt("go on"),
     )
-    file.pad(1_000_000)
+    file.pad(3_000_000)
+    file.write(prompt("go"), assistant(text("I begin.")))
+    file.pad(300_000)
     file.write(prompt("and on"), line("tag", None, tag=""), calls(tool("Bash", command="ls")))
     found = file.read()
     assert found.permission_mode == "acceptEdits"
