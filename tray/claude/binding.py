@@ -1,8 +1,10 @@
-"""Which transcript belongs to which process where no record says so. Pure.
+"""Which transcript belongs to which process, where no record says so for certain. Pure.
 
-A transcript is a process's own if its first line was written in that process's life and in no
-other's; one older than all of them was resumed by whichever could have. What fits several is
-nobody's, until one of them is seen to have gone on elsewhere: never a guess.
+Clients before 2.1.81 keep no record, and up to about 2.1.204 a record goes on naming the session
+that the process began with, after /clear and --continue too. What then tells them apart: a
+process begins at most one transcript by itself, writes only to one at a time, and only while it
+lives; /clear begins a new one, and the history of typed prompts says in which session that was.
+What fits several is nobody's: never a guess.
 """
 
 from __future__ import annotations
@@ -11,34 +13,47 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_SLACK = 1.0
-"""Seconds by which a process's start may seem later than its first line."""
+_SLACK = 2.0
+"""Seconds by which a process's start may seem later than what it wrote: its clock is a tick."""
+_KEY_LAG = 10.0
+"""Seconds by which a terminal's access time may lag behind a key: the kernel's 8, and some."""
+_FROM_COMMAND_LINE = 20.0
+"""Seconds after its start within which a first prompt may have come without a keystroke."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A process that needs a transcript."""
+    """A live process that may have a transcript in the directory."""
 
     key: str
     started: float
     """Unix seconds."""
-    named: str | None = None
-    """The transcript that its command line or record names."""
+    session_id: str | None = None
+    """The session that its record or command line names."""
+    recorded: bool = False
+    """It keeps a record."""
     settled: bool = False
-    """Its record always names the present one, so no other can be its."""
+    """What is named is the present session for certain."""
+    key_pressed: float | None = None
+    """The last keystroke in its terminal, Unix seconds; `None` if not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A transcript of the same directory."""
+    """A transcript of the directory. Times are Unix seconds, of its message lines."""
 
+    session_id: str
     path: str
     first: float
-    """When its first message was written, Unix seconds."""
     last: float
-    """When its newest message was written, Unix seconds."""
+    recorded: bool = False
+    """Written by a client of a version that keeps a record of every such session."""
+    cleared: bool = False
+    """It begins with /clear."""
+    cleared_from: str | None = None
+    """The session that the /clear was typed in, where the history tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,71 +61,121 @@ class Bindings:
     """What could be told."""
 
     transcripts: Mapping[str, str]
-    """The transcript of each process, by the process's key."""
+    """The path of each process's present transcript, by the process's key."""
     ambiguous: frozenset[str]
-    """The processes that one of several transcripts may belong to, or the other way round."""
+    """The processes that have one of several, and nothing tells which."""
 
 
 def bind(claimants: Sequence[Claimant], candidates: Sequence[Candidate]) -> Bindings:
-    """Bind the processes of one directory to its transcripts.
+    """Bind the live processes of one directory to its transcripts."""
+    by_id = {candidate.session_id: candidate for candidate in candidates}
+    own = {c.key: by_id[c.session_id] for c in claimants if c.session_id in by_id}
+    seekers = [c for c in claimants if not c.settled and c.key not in own]
+    named = {claimant.session_id for claimant in claimants}
+    free = [c for c in candidates if c.session_id not in named]
+    doubtful: set[str] = set()
+    for possible in (_may_have_begun, _may_have_resumed):
+        found, doubted = _match(seekers, free, possible)
+        own.update(found)
+        doubtful |= doubted
+        seekers = [c for c in seekers if c.key not in found and c.key not in doubted]
+        free = [c for c in free if c not in found.values()]
+    for candidate in sorted(free, key=lambda candidate: candidate.first):
+        if candidate.cleared:
+            heirs = _went_on(candidate, claimants, own)
+            if len(heirs) == 1:
+                own[heirs[0]] = candidate
+            else:
+                doubtful.update(heirs)
+    transcripts = {key: found.path for key, found in own.items() if key not in doubtful}
+    return Bindings(transcripts, frozenset(doubtful))
 
-    `claimants` are all live processes there, with a record or without; a candidate is named by
-    at most those that say so, and then is no other's.
-    """
-    named = {claimant.named for claimant in claimants}
-    owners = {
-        candidate.path: _possible_owners(candidate, claimants)
-        for candidate in candidates
-        if candidate.path not in named
-    }
-    by_path = {candidate.path: candidate for candidate in candidates}
-    own: dict[str, set[str]] = {
-        claimant.key: {claimant.named} if claimant.named is not None else set()
+
+def _may_have_begun(claimant: Claimant, candidate: Candidate) -> bool:
+    """Whether a process may have begun that transcript with its first prompt."""
+    # The first prompt of a process with a record goes to the session that the record names.
+    return (
+        not (claimant.recorded or candidate.recorded or candidate.cleared)
+        and claimant.started <= candidate.first + _SLACK
+        and (
+            candidate.first <= claimant.started + _FROM_COMMAND_LINE
+            or _typed(claimant, candidate.first)
+        )
+    )
+
+
+def _may_have_resumed(claimant: Claimant, candidate: Candidate) -> bool:
+    """Whether a process may have gone on with that older transcript."""
+    return (
+        candidate.first + _SLACK < claimant.started <= candidate.last + _SLACK
+        and candidate.recorded <= claimant.recorded
+    )
+
+
+def _went_on(
+    candidate: Candidate, claimants: Iterable[Claimant], own: Mapping[str, Candidate]
+) -> list[str]:
+    """Return the processes in which the /clear that began a transcript may have been typed."""
+    heirs = []
+    for claimant in claimants:
+        present = own.get(claimant.key)
+        if claimant.settled:
+            continue
+        if candidate.cleared_from is not None:
+            session_id = present.session_id if present is not None else claimant.session_id
+            if session_id == candidate.cleared_from:
+                heirs.append(claimant.key)
+        elif (
+            claimant.started <= candidate.first + _SLACK
+            and _typed(claimant, candidate.first)
+            and (present is None or present.last <= candidate.first + _SLACK)
+        ):
+            heirs.append(claimant.key)
+    return heirs
+
+
+def _typed(claimant: Claimant, at: float) -> bool:
+    """Whether a key may have been pressed in the process's terminal at that moment."""
+    return claimant.key_pressed is None or claimant.key_pressed + _KEY_LAG >= at
+
+
+def _match(
+    claimants: Sequence[Claimant],
+    candidates: Sequence[Candidate],
+    possible: Callable[[Claimant, Candidate], bool],
+) -> tuple[dict[str, Candidate], set[str]]:
+    """Return who has what in every way to give the most processes one, and who is in doubt."""
+    choices = {
+        claimant.key: [c.path for c in candidates if possible(claimant, c)]
         for claimant in claimants
     }
-    _eliminate(owners, own, by_path)
-    for path, keys in owners.items():
-        if len(keys) == 1:
-            own[next(iter(keys))].add(path)
-    ambiguous = {key for keys in owners.values() if len(keys) > 1 for key in keys}
-    transcripts = {
-        key: max(paths, key=lambda path: by_path[path].first if path in by_path else 0.0)
-        for key, paths in own.items()
-        if paths and key not in ambiguous
-    }
-    return Bindings(transcripts, frozenset(ambiguous))
+    choices = {key: paths for key, paths in choices.items() if paths}
+    by_path = {candidate.path: candidate for candidate in candidates}
+    matching = _largest_matching(choices)
+    found = {}
+    for key, path in matching.items():
+        others = {
+            other: [p for p in paths if (other, p) != (key, path)]
+            for other, paths in choices.items()
+        }
+        if len(_largest_matching(others)) < len(matching):
+            found[key] = by_path[path]
+    return found, choices.keys() - found.keys()
 
 
-def _possible_owners(candidate: Candidate, claimants: Sequence[Claimant]) -> set[str]:
-    born_in = {c.key for c in claimants if c.started <= candidate.first + _SLACK}
-    if born_in:
-        return born_in
-    return {c.key for c in claimants if c.named is None and c.started <= candidate.last + _SLACK}
+def _largest_matching(choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Give as many keys as possible a path of their own (by augmenting paths)."""
+    owner: dict[str, str] = {}
 
+    def give(key: str, tried: set[str]) -> bool:
+        for path in choices[key]:
+            if path not in tried:
+                tried.add(path)
+                if path not in owner or give(owner[path], tried):
+                    owner[path] = key
+                    return True
+        return False
 
-def _eliminate(
-    owners: dict[str, set[str]], own: dict[str, set[str]], by_path: Mapping[str, Candidate]
-) -> None:
-    """Take a process off each transcript that began while it was still writing to another."""
-    changed = True
-    while changed:
-        changed = False
-        settled: dict[str, set[str]] = {key: set(paths) for key, paths in own.items()}
-        for path, keys in owners.items():
-            if len(keys) == 1:
-                settled[next(iter(keys))].add(path)
-        for path, keys in owners.items():
-            if len(keys) < 2:
-                continue
-            first = by_path[path].first
-            busy_elsewhere = {
-                key
-                for key in keys
-                if any(
-                    other in by_path and by_path[other].first <= first < by_path[other].last
-                    for other in settled[key]
-                )
-            }
-            if busy_elsewhere and busy_elsewhere != keys:
-                keys -= busy_elsewhere
-                changed = True
+    for key in choices:
+        give(key, set())
+    return {key: path for path, key in owner.items()}

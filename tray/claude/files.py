@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from typing import Any
@@ -37,8 +38,16 @@ def json_object(data: bytes) -> dict[str, Any] | None:
     try:
         found = orjson.loads(data)
     except ValueError:
-        return None
+        found = _lenient(data) if b"\\ud" in data.lower() else None
     return found if isinstance(found, dict) else None
+
+
+def _lenient(data: bytes) -> object:
+    """Decode JSON with half a surrogate pair in it, as of a text that was cut in an emoji."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def text_of(found: dict[str, Any], key: str) -> str | None:

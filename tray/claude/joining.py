@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from tray.system.processes import Process
 
 _RECORD_LAG = 5.0
-"""Seconds by which a record may say it is older than its process, by another clock."""
+"""Seconds by which a process may seem to have started after its record says it did."""
+_FOLLOWS_CLEAR = (2, 1, 205)
+"""The first version whose records always name the present session, also after /clear."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session: a process, a record, or both, and the front it is shown in."""
+    """One session: a process, a record, or both, and the terminal that shows it."""
 
     key: str
     record: Record | None = None
@@ -27,24 +29,67 @@ class Session:
     """`None` if it cannot be seen from here."""
     command: CommandLine = field(default_factory=lambda: CommandLine(Role.SESSION))
     front: Process | None = None
-    """The process in the person's terminal, for a session sent to the background."""
+    """The process in the person's terminal, for a session in the background."""
     aliases: tuple[str, ...] = ()
 
     @property
-    def headless(self) -> bool:
-        """Whether it is driven by a program: nobody sits before it."""
-        entrypoint = (self.record.entrypoint or "") if self.record is not None else ""
-        return (self.command.headless and not entrypoint.startswith("claude-")) or (
-            entrypoint.startswith("sdk-")
+    def session_id(self) -> str | None:
+        """The session that its record, else its command line, names."""
+        if self.record is not None and self.record.session_id is not None:
+            return self.record.session_id
+        return self.command.session_id
+
+    @property
+    def silent(self) -> bool:
+        """Whether its client publishes no status."""
+        return self.record is None or self.record.status is None
+
+    @property
+    def settled(self) -> bool:
+        """Whether what is named is the present session for certain."""
+        return self.record is not None and version(self.record.version) >= _FOLLOWS_CLEAR
+
+    @property
+    def background(self) -> bool:
+        """Whether it is a background job."""
+        return self.record is not None and (
+            self.record.kind == "bg" or self.record.job_id is not None
+        )
+
+    def headless(self, entrypoint: str | None) -> bool:
+        """Whether a program drives it, so that nobody sits before it.
+
+        `entrypoint` is what its transcript says; a record is believed first.
+        """
+        if self.record is not None and self.record.entrypoint is not None:
+            entrypoint = self.record.entrypoint
+        if entrypoint is None:
+            unseen = self.record is None and self.process is not None and self.process.tty is None
+            return self.command.headless or unseen
+        return entrypoint.startswith("sdk-") or (
+            self.command.headless and not entrypoint.startswith("claude-")
         )
 
     @property
+    def started(self) -> float | None:
+        """When its process started, Unix seconds."""
+        if self.process is not None:
+            return self.process.started
+        return self.record.started_at if self.record is not None else None
+
+    @property
+    def cwd(self) -> str | None:
+        """The directory it was started in, else the one its process is in."""
+        if self.record is not None and self.record.cwd is not None:
+            return self.record.cwd
+        return self.process.cwd if self.process is not None else None
+
+    @property
     def tty(self) -> str | None:
-        """The terminal that its person sits at."""
+        """The terminal that its person sits at; a background job's own is the daemon's."""
         if self.front is not None:
             return self.front.tty
-        background = self.record is not None and self.record.job_id is not None
-        return None if background or self.process is None else self.process.tty
+        return None if self.background or self.process is None else self.process.tty
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +106,15 @@ def key_of(process: Process) -> str:
     return f"{process.pid}:{process.start_ticks}"
 
 
+def key_of_record(record: Record) -> str:
+    """Return the key of a session that keeps a record, its process seen or not."""
+    if record.job_id is not None:
+        return f"job:{record.job_id}"
+    if record.proc_start is not None:
+        return f"{record.pid}:{record.proc_start}"
+    return f"{record.pid}:{record.path}"
+
+
 def join(
     records: Sequence[Record],
     processes: Iterable[Process],
@@ -74,83 +128,132 @@ def join(
     by_pid = {process.pid: process for process in processes}
     live: list[Session] = []
     dead: list[Record] = []
-    fronts: dict[str, Session] = {}
+    taken: set[int] = set()
     for record in records:
-        if record.spare or (record.kind or "").startswith("daemon"):
-            continue
         if record.path in foreign:
-            session = _foreign(record, foreign[record.path])
+            live.append(_foreign(record, foreign[record.path]))
+            continue
+        process = by_pid.get(record.pid)
+        if process is not None and _is_of(record, process):
+            taken.add(record.pid)
+            live.append(_recorded(record, process))
         else:
-            process = by_pid.get(record.pid)
-            if process is None or not _same_process(record, process):
-                dead.append(record)
-                continue
-            session = _recorded(record, process)
-        if record.parked_job_id is not None:
-            fronts[record.parked_job_id] = session
-        else:
-            live.append(session)
-    live = _with_fronts(live, fronts)
-    taken = {record.pid for record in records if record.path not in foreign}
+            dead.append(record)
+    live = [session for session in _unique(live) if _is_session(session.record)]
+    live = _with_attached(_with_fronts(live), by_pid.values())
     live.extend(_unrecorded(by_pid, taken))
+    keys = {session.key for session in live}
+    dead = [record for record in dead if _is_session(record) and key_of_record(record) not in keys]
     return Joined(tuple(live), tuple(dead))
 
 
-def _same_process(record: Record, process: Process) -> bool:
+def _is_session(record: Record | None) -> bool:
+    return record is None or not (record.spare or (record.kind or "").startswith("daemon"))
+
+
+def _is_of(record: Record, process: Process) -> bool:
+    """Whether that very process wrote the record: its pid may have gone to another one since."""
     if record.proc_start is not None:
         return record.proc_start == process.start_ticks
-    # Old clients do not say; a process that began after the record was written is another one,
-    # and so is one that runs another program.
+    # Old clients do not say when they started by the kernel's clock.
     begun = record.started_at is None or process.started <= record.started_at + _RECORD_LAG
     return begun and classify(process.comm, process.argv).role is not Role.OTHER
 
 
 def _recorded(record: Record, process: Process) -> Session:
-    job = record.job_id
+    key, plain = key_of_record(record), key_of(process)
     return Session(
-        key=f"job:{job}" if job is not None else key_of(process),
+        key=key,
         record=record,
         process=process,
         command=classify(process.comm, process.argv),
-        aliases=(key_of(process),) if job is not None else (),
+        aliases=(plain,) if plain != key else (),
     )
 
 
 def _foreign(record: Record, process: Process | None) -> Session:
     if process is not None:
         return _recorded(record, process)
-    job = record.job_id
-    key = f"{record.pid_domain}:{record.pid}:{record.proc_start or record.started_at}"
-    return Session(key=f"job:{job}" if job is not None else key, record=record)
+    key = key_of_record(record)
+    return Session(key=key if record.job_id else f"{record.pid_domain}:{key}", record=record)
 
 
-def _with_fronts(live: list[Session], fronts: dict[str, Session]) -> list[Session]:
-    joined = []
+def _unique(sessions: Iterable[Session]) -> list[Session]:
+    """Keep of each process the newest record: a config root may be a copy of another."""
+    newest: dict[object, Session] = {}
+    for session in sessions:
+        process = session.process
+        identity = (process.pid, process.start_ticks) if process is not None else session.key
+        known = newest.get(identity)
+        if known is None or _written(session.record) > _written(known.record):
+            newest[identity] = session
+    return list(newest.values())
+
+
+def _written(record: Record | None) -> float:
+    return (record.updated_at or record.started_at or 0.0) if record is not None else 0.0
+
+
+def _with_fronts(live: Iterable[Session]) -> list[Session]:
+    """Join the fronts of parked sessions with the workers that carry them on."""
+    workers: list[Session] = []
+    fronts: dict[str, Session] = {}
     for session in live:
+        parked = session.record.parked_job_id if session.record is not None else None
+        if parked is None:
+            workers.append(session)
+        else:
+            fronts[parked] = session
+    joined = []
+    for session in workers:
         job = session.record.job_id if session.record is not None else None
         front = fronts.pop(job, None) if job is not None else None
         if front is not None:
-            aliases = (*session.aliases, front.key)
+            aliases = (*session.aliases, front.key, *front.aliases)
             session = replace(session, front=front.process, aliases=aliases)
         joined.append(session)
     for front in fronts.values():
         # Its worker is gone, and what the front's own record says was never about the worker.
         record = front.record
-        silenced = replace(record, status=None) if record is not None else None
-        joined.append(replace(front, record=silenced))
+        joined.append(replace(front, record=replace(record, status=None) if record else None))
+    return joined
+
+
+def _with_attached(live: Iterable[Session], processes: Iterable[Process]) -> list[Session]:
+    """Join background sessions with the terminals in which `claude attach` shows them."""
+    attached = {
+        target: process
+        for process in processes
+        if (target := classify(process.comm, process.argv).attached_to) is not None
+    }
+    joined = []
+    for session in live:
+        record = session.record
+        if record is not None and session.background:
+            front = attached.get(record.job_id or "") or attached.get(record.name or "")
+            session = replace(session, front=front or session.front)
+        joined.append(session)
     return joined
 
 
 def _unrecorded(by_pid: Mapping[int, Process], taken: set[int]) -> Iterable[Session]:
     """Return the sessions that keep no record."""
-    commands = {pid: classify(p.comm, p.argv) for pid, p in by_pid.items() if pid not in taken}
-    # A client started through another program of the same name is one session, the inner one.
+    commands = {pid: classify(p.comm, p.argv) for pid, p in by_pid.items()}
+    # A client that another program of the same name started is one session, the inner one.
     launchers = {
-        process.ppid
-        for process in by_pid.values()
-        if classify(process.comm, process.argv).role is Role.SESSION
+        launcher.pid
+        for pid, command in commands.items()
+        if command.role is Role.SESSION
+        and (launcher := by_pid.get(by_pid[pid].ppid)) is not None
+        and launcher.exe != by_pid[pid].exe
     }
     for pid, command in commands.items():
-        if command.role is Role.SESSION and pid not in launchers:
+        if command.role is Role.SESSION and pid not in launchers and pid not in taken:
             process = by_pid[pid]
             yield Session(key=key_of(process), process=process, command=command)
+
+
+def version(text: str | None) -> tuple[int, ...]:
+    """Return a client's version as numbers that can be compared; empty if there is none."""
+    parts = (text or "").split("-")[0].split(".")
+    return tuple(int(part) for part in parts if part.isascii() and part.isdecimal())

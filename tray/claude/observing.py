@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tray.claude.conversation import Phase, TitleSource
 from tray.claude.domains import MAY_BE_GONE_AFTER
-from tray.session import Kind, Observation, State
+from tray.claude.joining import key_of_record
+from tray.session import Kind, Observation, Reason, Source, State
 from tray.system.git import checkout
 from tray.untrusted import one_line
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 ENDED_FOR = 600.0
 """Seconds after its last sign of life for which a session that died at work is listed."""
 MAY_BE_GONE = "may be gone: not seen from here, and no change for 12 hours"
+_OUTCOMES = frozenset({"done", "failed", "blocked"})
+"""States of a background job that mean something: it says `working` at rest, too."""
 _TITLE = 120
 """Characters of a title or name at most."""
 _PREVIEW = 300
@@ -46,7 +49,7 @@ def observe(session: Session, facts: Facts, verdict: Verdict, path: str | None) 
         aliases=session.aliases,
         state=verdict.state,
         pid=process.pid if process is not None else (record.pid if record is not None else None),
-        session_id=row.session_id or session.command.session_id,
+        session_id=_safe(_session_id(path), session.session_id),
         name=row.name or (one_line(session.command.name, _TITLE) if session.command.name else None),
         reason=verdict.reason,
         detail=verdict.detail,
@@ -55,7 +58,7 @@ def observe(session: Session, facts: Facts, verdict: Verdict, path: str | None) 
         background=verdict.background,
         since=verdict.since,
         started=facts.started or row.started,
-        kind=_kind(session, record),
+        kind=_kind(session, headless=facts.headless),
         source=verdict.source,
         transcript=path,
         tty=session.tty,
@@ -65,6 +68,7 @@ def observe(session: Session, facts: Facts, verdict: Verdict, path: str | None) 
         last_act=verdict.last_act,
         error=verdict.error,
         verified=process is not None,
+        outcome=_outcome(facts, verdict),
     )
 
 
@@ -88,15 +92,16 @@ def observe_dead(
     parked = record.parked_job_id is not None or record.spare
     if not at_work or parked or last_sign is None or now - last_sign > ENDED_FOR:
         return None
-    job, start = record.job_id, record.proc_start
     return replace(
         _described(record, conversation, record.cwd),
-        key=f"job:{job}" if job is not None else f"{record.pid}:{start or record.path}",
+        key=key_of_record(record),
         state=State.ENDED,
         detail="died while waiting" if record.status == "waiting" else "died while working",
         pid=record.pid,
+        session_id=_safe(_session_id(path), record.session_id),
         since=last_sign,
-        kind=Kind.BACKGROUND if record.kind == "bg" or job is not None else Kind.INTERACTIVE,
+        kind=Kind.BACKGROUND if record.kind == "bg" or record.job_id else Kind.INTERACTIVE,
+        source=Source.REGISTRY if record.status is not None else Source.TRANSCRIPT,
         transcript=path,
     )
 
@@ -111,16 +116,12 @@ def _described(
     if place is None and conversation is not None and not (cwd and os.path.isdir(cwd)):
         branch = conversation.git_branch
     title = conversation.title if conversation is not None else None
-    name = record.name if record is not None and record.name_source != "auto" else None
+    name = _given_name(record)
     if name is None and conversation is not None:
         name = conversation.titles.get(TitleSource.CUSTOM)
     return Observation(
         key="",
         state=State.UNKNOWN,
-        session_id=_safe(
-            record.session_id if record is not None else None,
-            conversation.session_id if conversation is not None else None,
-        ),
         name=_safe(name),
         title=_safe(title[0] if title is not None else None),
         project=_safe(os.path.basename(top.rstrip("/")) or top if top else None),
@@ -145,6 +146,13 @@ def _described(
     )
 
 
+def _given_name(record: Record | None) -> str | None:
+    """Return the name that a person gave; others are made from the directory, job or title."""
+    if record is None or record.name_source not in (None, "user"):
+        return None
+    return record.name if record.name != record.job_id else None
+
+
 def _unverified(record: Record, verdict: Verdict, now: float) -> Verdict:
     """Doubt what nobody here can check, once nothing has changed for long."""
     changed = max(record.updated_at or 0.0, record.status_updated_at or 0.0, record.started_at or 0)
@@ -155,11 +163,22 @@ def _unverified(record: Record, verdict: Verdict, now: float) -> Verdict:
     return verdict
 
 
-def _kind(session: Session, record: Record | None) -> Kind:
-    if session.headless:
+def _kind(session: Session, *, headless: bool) -> Kind:
+    if headless:
         return Kind.HEADLESS
-    background = record is not None and (record.kind == "bg" or record.job_id is not None)
-    return Kind.BACKGROUND if background else Kind.INTERACTIVE
+    return Kind.BACKGROUND if session.background else Kind.INTERACTIVE
+
+
+def _outcome(facts: Facts, verdict: Verdict) -> str | None:
+    """Return how a background job came out, once it is at rest."""
+    at_rest = verdict.state is State.IDLE or verdict.reason is Reason.TURN_OVER
+    job = facts.job
+    return job.state if job is not None and at_rest and job.state in _OUTCOMES else None
+
+
+def _session_id(path: str | None) -> str | None:
+    """Return the session whose transcript that is: a record may still name the one before."""
+    return os.path.basename(path).removesuffix(".jsonl") if path is not None else None
 
 
 def _first(*values: str | None) -> str | None:

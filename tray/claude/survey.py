@@ -9,24 +9,19 @@ from __future__ import annotations
 import logging
 import os
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tray.claude import asks
 from tray.claude import roots as config
-from tray.claude.agents import Agents
-from tray.claude.binding import Candidate, Claimant, bind
 from tray.claude.commandline import is_client, maybe
 from tray.claude.domains import ForeignProcesses
 from tray.claude.facts import Child, Facts, Verdict
 from tray.claude.jobs import read_job
 from tray.claude.joining import Session, join
-from tray.claude.locate import find_transcript, transcripts_since
+from tray.claude.library import Assignment, Library
 from tray.claude.observing import observe, observe_dead
 from tray.claude.registry import Registry
-from tray.claude.transcript import Transcript
 from tray.claude.verdict import judge
-from tray.session import Observation, Problem, Snapshot, State
+from tray.session import Observation, Problem, Reason, Snapshot, Source, State
 from tray.system.processes import (
     Process,
     ProcessTable,
@@ -35,29 +30,24 @@ from tray.system.processes import (
     read_process,
     tty_access_time,
 )
+from tray.untrusted import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tray.claude.agents import AgentAsk
     from tray.claude.conversation import Conversation
     from tray.claude.registry import Record
 
 log = logging.getLogger(__name__)
 
+AMBIGUOUS = "one of several sessions in its directory, not to be told apart"
 POLL = 0.5
-"""Seconds between two looks at the transcript of a working session that has no status."""
+"""Seconds between two looks at a session that publishes no status and is not at rest."""
+TORN = 0.05
+"""Seconds after which a record is read again that was just being written."""
 _CHILD_SESSION = "CLAUDE_CODE_CHILD_SESSION"
 _ENVIRONMENT = config.ENVIRONMENT | {_CHILD_SESSION}
 """All that is ever read of a client's environment: tokens stand there too."""
-
-
-@dataclass(slots=True)
-class _Followed:
-    """A transcript that some session has, and the agents beside it."""
-
-    transcript: Transcript
-    agents: Agents
 
 
 class Surveyor:
@@ -83,8 +73,8 @@ class Surveyor:
         self._environments: dict[tuple[int, int], dict[str, str]] = {}
         self._registries: dict[str, Registry] = {}
         self._foreign = ForeignProcesses()
-        self._paths: dict[tuple[str, str], str] = {}
-        self._followed: dict[str, _Followed] = {}
+        self._library = Library()
+        self._folders: frozenset[str] = frozenset()
         self._pids: frozenset[tuple[int, int]] = frozenset()
         self.roots: tuple[str, ...] = ()
         """The config roots found by the last look."""
@@ -95,47 +85,32 @@ class Surveyor:
         """Look at everything; what goes wrong with one session costs only that one."""
         at = time.time() if now is None else now
         self.next_look = None
-        problems: list[Problem] = []
-        processes = self._table.scan()
-        self._read_environments(processes)
+        found = self._table.scan()
+        self._read_environments(found)
         self.roots = self._find_roots()
-        records = [record for root in self.roots for record in self._registry(root).read()]
+        records = self._read_records(at)
         records, foreign = self._foreign.sort_out(records)
-        processes = self._with_recorded(processes, records)
-        joined = join(records, filter(self._in_roots, processes), foreign)
-        paths, ambiguous = self._bind(joined.live)
-        used: set[str] = set()
-        sessions: list[Observation] = []
-        for session in joined.live:
-            path = paths.get(session.key)
-            used.update((path,) if path is not None else ())
-            try:
-                sessions.append(self._look(session, path, at, ambiguous=session.key in ambiguous))
-            except Exception:
-                log.exception("session %s could not be read", session.key)
-                problems.append(
-                    Problem("session", f"session {session.key} could not be read; see the log")
-                )
-                sessions.append(Observation(key=session.key, state=State.UNKNOWN))
-        for record in joined.dead:
-            path = self._transcript_path(record)
-            used.update((path,) if path is not None else ())
-            row = observe_dead(record, self._conversation(path), path, at)
-            if row is not None:
-                sessions.append(row)
-        self._forget_all_but(used)
-        self._pids = frozenset(
-            (process.pid, process.start_ticks)
-            for session in joined.live
-            for process in (session.process, session.front)
-            if process is not None
+        own = [record for record in records if record.path not in foreign]
+        processes = self._in_roots(self._with_recorded(found, own), own)
+        joined = join(records, processes, foreign)
+        problems: list[Problem] = []
+        assignment = self._assign(joined.live, problems)
+        live = [self._row(session, assignment, at, problems) for session in joined.live]
+        dead = [self._dead_row(record, at, problems) for record in joined.dead]
+        self._library.let_go()
+        self._note_what_to_watch(joined.live, assignment)
+        return Snapshot(
+            at,
+            (*live, *(row for row in dead if row is not None)),
+            tuple(problems),
+            frozenset(record.path for record in joined.dead),
         )
-        leftover = frozenset(record.path for record in joined.dead)
-        return Snapshot(at, tuple(sessions), tuple(problems), leftover)
 
     def folders(self) -> frozenset[str]:
-        """Return the folders to be watched: the registry of every root, made yet or not."""
-        return frozenset(os.path.join(root, "sessions") for root in self.roots)
+        """Return the folders to be watched, made yet or not: the registry of every root, and
+        those of the transcripts of sessions that publish no status.
+        """
+        return self._folders
 
     def pids(self) -> frozenset[tuple[int, int]]:
         """Return (pid, start ticks) of the live sessions' processes, as the last look found."""
@@ -156,15 +131,31 @@ class Surveyor:
         of_processes = map(config.root_of, self._environments.values())
         return config.config_roots(self._home, self._environ, filter(None, of_processes))
 
-    def _in_roots(self, process: Process) -> bool:
-        return self._only_roots is None or self._root_of(process) in self._only_roots
+    def _in_roots(
+        self, processes: Iterable[Process], records: Iterable[Record]
+    ) -> Iterable[Process]:
+        """Return the processes that have to do with the roots looked at."""
+        if self._only_roots is None:
+            return processes
+        recorded = {record.pid for record in records}
+        return [
+            process
+            for process in processes
+            if process.pid in recorded or self._root_of(process) in self._only_roots
+        ]
 
     def _root_of(self, process: Process) -> str | None:
         identity = (process.pid, process.start_ticks)
         return config.root_of(self._environments.get(identity, {}))
 
-    def _registry(self, root: str) -> Registry:
-        return self._registries.setdefault(root, Registry(root))
+    def _read_records(self, at: float) -> list[Record]:
+        records: list[Record] = []
+        for root in self.roots:
+            registry = self._registries.setdefault(root, Registry(root))
+            records.extend(registry.read())
+            if registry.torn:
+                self._look_again(at + TORN)
+        return records
 
     def _with_recorded(
         self, processes: tuple[Process, ...], records: Iterable[Record]
@@ -178,181 +169,135 @@ class Surveyor:
                 self._environments[identity] = {config.CONFIG_DIR: record.config_root}
         return tuple(found.values())
 
-    def _transcript_path(self, record: Record) -> str | None:
-        """Return the transcript that a record names, if it is there."""
-        if record.session_id is None:
-            return None
-        known = self._paths.get((record.config_root, record.session_id))
-        if known is not None and os.path.isfile(known):
-            return known
-        path = find_transcript(record.config_root, record.session_id, record.cwd)
-        if path is not None:
-            self._paths[record.config_root, record.session_id] = path
-        return path
-
-    def _bind(self, live: Sequence[Session]) -> tuple[dict[str, str], frozenset[str]]:
-        """Find each session's transcript; return the paths by key, and who was ambiguous."""
-        paths: dict[str, str] = {}
-        unsure: dict[tuple[str, str], list[Session]] = {}
+    def _assign(self, live: Sequence[Session], problems: list[Problem]) -> Assignment:
+        """Find each session's transcript."""
+        roots = {}
         for session in live:
-            path = self._named_path(session)
-            if path is not None:
-                paths[session.key] = path
-            process = session.process
-            if process is not None and process.cwd is not None and not _settled(session):
-                for root in self._roots_of(session):
-                    unsure.setdefault((root, process.cwd), []).append(session)
-        ambiguous: set[str] = set()
-        for (root, cwd), sessions in unsure.items():
-            beside = [
-                session
-                for session in live
-                if session.process is not None and session.process.cwd == cwd
-            ]
-            bindings = bind(
-                [_claimant(session, paths.get(session.key)) for session in beside],
-                self._candidates(root, cwd, min(_started(session) for session in sessions)),
-            )
-            paths.update(bindings.transcripts)
-            ambiguous |= bindings.ambiguous
-        return paths, frozenset(ambiguous - paths.keys())
+            root = self._transcripts_root(session)
+            if root is not None:
+                roots[session.key] = root
+        try:
+            return self._library.assign(live, roots)
+        except Exception:
+            log.exception("the sessions' transcripts could not be found")
+            problems.append(Problem("transcripts", "transcripts could not be found; see the log"))
+            return Assignment({}, frozenset(session.key for session in live))
 
-    def _roots_of(self, session: Session) -> tuple[str, ...]:
-        """Return where a session's transcript may lie."""
+    def _transcripts_root(self, session: Session) -> str | None:
+        """Return the root that a session's transcript lies in; `None` if it keeps none."""
         if session.record is not None:
-            return (session.record.config_root,)
-        root = self._root_of(session.process) if session.process is not None else None
-        return (root,) if root is not None else self.roots
+            return session.record.config_root
+        if session.process is None or self._is_child_session(session.process):
+            return None
+        return self._root_of(session.process)
 
-    def _named_path(self, session: Session) -> str | None:
-        """Return the transcript that a session's record or command line names."""
-        if session.record is not None:
-            path = self._transcript_path(session.record)
-            if path is not None or session.record.session_id is not None:
-                return path
-        if session.command.session_id is not None and session.process is not None:
-            for root in self._roots_of(session):
-                path = find_transcript(root, session.command.session_id, session.process.cwd)
-                if path is not None:
-                    return path
-        return None
-
-    def _candidates(self, root: str, cwd: str, since: float) -> list[Candidate]:
-        candidates = []
-        for path in transcripts_since(root, cwd, since):
-            conversation = self._conversation(path)
-            if (
-                conversation is None
-                or conversation.first_timestamp is None
-                or conversation.last_timestamp is None
-                or conversation.last_timestamp < since
-                or conversation.sidechain
-                or conversation.team
-                or cwd not in (conversation.cwd, conversation.first_cwd)
-            ):
-                continue
-            candidates.append(
-                Candidate(path, conversation.first_timestamp, conversation.last_timestamp)
-            )
-        return candidates
-
-    def _conversation(self, path: str | None) -> Conversation | None:
-        return self._follow(path).transcript.refresh() if path is not None else None
-
-    def _follow(self, path: str) -> _Followed:
-        followed = self._followed.get(path)
-        if followed is None:
-            followed = self._followed[path] = _Followed(Transcript(path), Agents(path))
-        return followed
-
-    def _forget_all_but(self, used: set[str]) -> None:
-        for path in self._followed.keys() - used:
-            del self._followed[path]
-        for key in [key for key, path in self._paths.items() if path not in used]:
-            del self._paths[key]
-
-    def _look(
-        self, session: Session, path: str | None, at: float, *, ambiguous: bool
+    def _row(
+        self, session: Session, assignment: Assignment, at: float, problems: list[Problem]
     ) -> Observation:
-        conversation = self._conversation(path)
+        """Return what is seen of a live session; of a faulty one no more than that it lives."""
+        try:
+            return self._look(session, assignment, at)
+        except Exception:
+            log.exception("session %s could not be read", session.key)
+            problems.append(_unreadable(session.key))
+            process = session.process
+            return Observation(
+                key=session.key,
+                state=State.UNKNOWN,
+                aliases=session.aliases,
+                pid=process.pid if process is not None else None,
+                detail="could not be read; see the log",
+            )
+
+    def _dead_row(self, record: Record, at: float, problems: list[Problem]) -> Observation | None:
+        """Return what there is to say of a leftover record, if anything."""
+        try:
+            if record.status not in (None, "busy", "waiting"):
+                return None
+            session_id = record.session_id
+            path = (
+                self._library.find(record.config_root, session_id, record.cwd)
+                if session_id is not None
+                else None
+            )
+            return observe_dead(record, self._library.conversation(path), path, at)
+        except Exception:
+            log.exception("the record %s could not be read", record.path)
+            problems.append(_unreadable(record.path))
+            return None
+
+    def _note_what_to_watch(self, live: Iterable[Session], assignment: Assignment) -> None:
+        folders = {os.path.join(root, "sessions") for root in self.roots}
+        pids = set()
+        for session in live:
+            path = assignment.paths.get(session.key)
+            if session.silent and path is not None:
+                folders.add(os.path.dirname(path))
+            for process in (session.process, session.front):
+                if process is not None:
+                    pids.add((process.pid, process.start_ticks))
+        self._folders, self._pids = frozenset(folders), frozenset(pids)
+
+    def _look(self, session: Session, assignment: Assignment, at: float) -> Observation:
+        path = assignment.paths.get(session.key)
+        conversation = self._library.conversation(path)
         record, process = session.record, session.process
-        silent = record is None or record.status is None
+        waiting = record is not None and record.status == "waiting"
         facts = Facts(
             now=at,
             record=record,
-            stopped=process is not None and process.state in "Tt",
-            started=process.started if process is not None else None,
+            stopped=process is not None and process.state == "T",
+            started=session.started,
             conversation=conversation,
-            children=self._children(session, conversation, silent=silent),
+            children=self._children(session, conversation),
+            agent=self._library.agent_ask(path) if waiting and path is not None else None,
             job=(
                 read_job(record.config_root, record.job_id)
                 if record is not None and record.job_id is not None
                 else None
             ),
             tty_access=tty_access_time(session.tty) if session.tty is not None else None,
-            child_session=self._is_child_session(process),
-            headless=session.headless,
+            child_session=process is not None and self._is_child_session(process),
+            headless=session.headless(conversation.entrypoint if conversation else None),
             idle_after=self._idle_after,
-            cwd=process.cwd if process is not None else None,
+            cwd=session.cwd,
         )
-        if path is not None and record is not None and record.status == "waiting":
-            facts = replace(facts, agent=self._agent_ask(path, conversation))
-        verdict = judge(facts)
-        if ambiguous and conversation is None:
+        if session.silent and session.key in assignment.ambiguous:
             verdict = Verdict(
-                State.UNKNOWN,
-                detail="one of several sessions in its directory, not to be told apart",
-                since=facts.started,
+                State.UNKNOWN, detail=AMBIGUOUS, source=Source.PROCESS, since=facts.started
             )
-        self._look_again(verdict, at, silent=silent)
+        else:
+            verdict = judge(facts)
+        if verdict.recheck_at is not None:
+            self._look_again(verdict.recheck_at)
+        at_work = verdict.state is State.WORKING or verdict.reason is Reason.PERMISSION
+        if session.silent and at_work:
+            # A tool that was approved shows by its process alone.
+            self._look_again(at + POLL)
         return observe(session, facts, verdict, path)
 
-    def _agent_ask(self, path: str, conversation: Conversation | None) -> AgentAsk | None:
-        """Look for an agent's prompt where the session itself has no tool that could ask."""
-        tools = conversation.open_tools.values() if conversation is not None else ()
-        if all(asks.is_agent(tool.name) for tool in tools):
-            return self._follow(path).agents.ask()
-        return None
-
     def _children(
-        self, session: Session, conversation: Conversation | None, *, silent: bool
+        self, session: Session, conversation: Conversation | None
     ) -> tuple[Child, ...] | None:
         """Read a session's children where they say anything; `None` if they cannot be seen."""
-        process, record = session.process, session.record
-        if process is None:
+        if session.process is None:
             return None
-        needed = (
-            conversation is not None and bool(conversation.open_tools)
-            if silent
-            else record is not None and record.status in ("waiting", "shell")
-        )
+        if session.silent:
+            needed = conversation is not None and bool(conversation.open_tools)
+        else:
+            needed = session.record is not None and session.record.status in ("waiting", "shell")
         if not needed:
             return ()
-        return tuple(Child(child.started, child.argv) for child in children(process.pid))
+        return tuple(Child(child.started, child.argv) for child in children(session.process.pid))
 
-    def _is_child_session(self, process: Process | None) -> bool:
-        if process is None:
-            return False
-        found = self._environments.get((process.pid, process.start_ticks), {})
-        return bool(found.get(_CHILD_SESSION))
+    def _is_child_session(self, process: Process) -> bool:
+        identity = (process.pid, process.start_ticks)
+        return bool(self._environments.get(identity, {}).get(_CHILD_SESSION))
 
-    def _look_again(self, verdict: Verdict, at: float, *, silent: bool) -> None:
-        times = [verdict.recheck_at]
-        if silent and verdict.state is State.WORKING:
-            times.append(at + POLL)
-        for time_ in times:
-            if time_ is not None and (self.next_look is None or time_ < self.next_look):
-                self.next_look = time_
+    def _look_again(self, at: float) -> None:
+        if self.next_look is None or at < self.next_look:
+            self.next_look = at
 
 
-def _settled(session: Session) -> bool:
-    """Whether a session's record always names its present transcript: those with a status."""
-    return session.record is not None and session.record.status is not None
-
-
-def _started(session: Session) -> float:
-    return session.process.started if session.process is not None else 0.0
-
-
-def _claimant(session: Session, named: str | None) -> Claimant:
-    return Claimant(session.key, _started(session), named, settled=_settled(session))
+def _unreadable(what: str) -> Problem:
+    return Problem("session", f"session {one_line(what)} could not be read; see the log")
