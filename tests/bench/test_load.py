@@ -74,13 +74,13 @@ def test_busy(history: Path, desk: Desk, report: Callable[[str], None], *, old: 
 def test_threads(history: Path, desk: Desk, report: Callable[[str], None], *, old: bool) -> None:
     counts = []
     with world(history) as stage:
-        sessions = start_sessions(stage, 1, size=0)
+        sessions = start_sessions(stage, 1, past=False)
         if old:
             without_status(sessions[0])
         with tray(stage, desk) as pid:
             time.sleep(SETTLED)
             counts.append(thread_count(pid))
-            for session in start_sessions(stage, 20, size=0):
+            for session in start_sessions(stage, 20, past=False):
                 if old:
                     without_status(session)
             time.sleep(SETTLED)

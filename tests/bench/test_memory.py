@@ -59,7 +59,7 @@ def _churn(stage: Stage, sessions: list[Session], number: int) -> None:
     """Have every session ask, be answered and end its turn; end three and start others."""
     for place in range(3):
         sessions.pop(0).quit()
-        sessions.extend(start_sessions(stage, 1, size=0 if place else 50_000))
+        sessions.extend(start_sessions(stage, 1, past=not place))
     for session in sessions:
         session.prompt(f"Go on with step {number}")
         session.ask("Bash", {"command": f"make step-{number}-{session.pid}"})

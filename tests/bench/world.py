@@ -34,8 +34,8 @@ MEDIAN_SIZE = 22_000
 SPREAD = 1.9
 """Log-normal sizes of this median (bytes) and sigma: most are short, a few are most of 500 MB."""
 MAX_SIZE = 40_000_000
-LIVE_SIZE = 1_500_000
-"""Bytes already in the transcript of a live session: it has been open all day."""
+LIVE_MEDIAN, LIVE_SPREAD = 300_000, 1.3
+"""The same of live sessions: they are in the middle of a day's work."""
 PROJECTS = 60
 
 _ID = "00000000-0000-4000-8000-000000000000"
@@ -44,11 +44,11 @@ _DAY = "2026-01-01"
 _TURNS = 24
 
 
-def sizes(number: int) -> list[int]:
-    """The sizes of `number` transcripts: the quantiles of their distribution, not a sample."""
-    spread = statistics.NormalDist(sigma=SPREAD)
-    quantiles = (spread.inv_cdf((place + 0.5) / number) for place in range(number))
-    return [min(int(MEDIAN_SIZE * math.exp(quantile)), MAX_SIZE) for quantile in quantiles]
+def sizes(number: int, median: int = MEDIAN_SIZE, spread: float = SPREAD) -> list[int]:
+    """Return the sizes of `number` transcripts: their distribution's quantiles, not a sample."""
+    normal = statistics.NormalDist(sigma=spread)
+    quantiles = (normal.inv_cdf((place + 0.5) / number) for place in range(number))
+    return [min(int(median * math.exp(quantile)), MAX_SIZE) for quantile in quantiles]
 
 
 def write_history(projects: Path, number: int) -> int:
@@ -87,14 +87,14 @@ def world(history: Path) -> Iterator[Stage]:
         yield stage
 
 
-def start_sessions(stage: Stage, number: int, *, size: int = LIVE_SIZE) -> list[Session]:
-    """Start sessions in projects of their own, each with a past of `size` bytes, at rest."""
+def start_sessions(stage: Stage, number: int, *, past: bool = True) -> list[Session]:
+    """Start sessions in projects of their own, at rest; with a `past` they are long already."""
     writer = _Writer()
     sessions = []
-    for place in range(number):
+    for place, size in enumerate(sizes(number, LIVE_MEDIAN, LIVE_SPREAD)):
         session = stage.session(f"project-{place:02}")
-        if size:
-            writer.write(Path(session.transcript), session.origin, size, time.time() - 3600)
+        if past:
+            writer.write(Path(session.transcript), session.origin, size, time.time() - 86_400)
         session.title(f"The work on project {place}")
         session.prompt("Go on with it", ago=900)
         session.finish("It is done, and all tests pass.", ago=600)
@@ -126,7 +126,9 @@ class _Writer:
 
     def write(self, path: Path, origin: lines.Origin, size: int, then: float) -> int:
         """Write whole turns until the file has about `size` bytes; return how many it has."""
-        day = dt.datetime.fromtimestamp(then, dt.UTC).date().isoformat()
+        # All turns are of one day; those who go through them again come to the next one.
+        days = size // sum(map(len, self._turns))
+        first = dt.datetime.fromtimestamp(then, dt.UTC).date() - dt.timedelta(days=days + 1)
         # A short conversation begins with the longest turn that is not too long for it.
         fitting = [place for place in self._starts if len(self._turns[place]) <= size]
         place = fitting[-1] if fitting else self._starts[0]
@@ -135,7 +137,8 @@ class _Writer:
             while not written or written < size:
                 text = self._turns[place % _TURNS]
                 text = text.replace(_ID, origin.session_id).replace(_CWD, origin.cwd)
-                written += file.write(text.replace(_DAY, day))
+                day = first + dt.timedelta(days=place // _TURNS)
+                written += file.write(text.replace(_DAY, day.isoformat()))
                 place += 1
         return written
 
