@@ -13,7 +13,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 
-from tray.desktop.glyphs import BELL, GLYPHS, SIDE, Arc, Area, Disc, Line, Look, Shape  # noqa: E402
+from tray.desktop.glyphs import BELL, FULL_CIRCLE, GLYPHS, SIDE, Arc, Area, Disc, Line, Look, Shape  # noqa: E402
 
 _SYMBOLIC = "#2e3436"
 """The colour that themes look for in symbolic icons and replace."""
@@ -60,14 +60,14 @@ def _element(shape: Shape, colour: str) -> str:
     match shape:
         case Disc((x, y), radius):
             return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{colour}"/>'
-        case Arc((x, y), radius, width, start, end) if end - start >= 360:
+        case Arc((x, y), radius, width, start, end) if end - start >= FULL_CIRCLE:
             return (
                 f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="none"'
                 f' stroke="{colour}" stroke-width="{width:g}"/>'
             )
         case Arc(_, radius, width, start, end):
             (x, y), (to_x, to_y) = shape.points(steps=1)
-            large = int(end - start > 180)
+            large = int(end - start > FULL_CIRCLE / 2)
             path = f"M{x:.2f} {y:.2f}A{radius:g} {radius:g} 0 {large} 1 {to_x:.2f} {to_y:.2f}"
             return _stroke(path, width, colour)
         case Line(points, width):

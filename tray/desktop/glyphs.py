@@ -14,6 +14,7 @@ SIDE = 32.0
 """Units along each side of the drawing."""
 EDGE = 1.5
 """Width in units of the darker rim that sets a shape off from a background of its own colour."""
+FULL_CIRCLE = 360.0
 
 Point = tuple[float, float]
 
@@ -48,7 +49,7 @@ class Arc:
     radius: float
     width: float
     start: float = 0.0
-    end: float = 360.0
+    end: float = FULL_CIRCLE
 
     def points(self, steps: int) -> tuple[Point, ...]:
         """Return the middle of the stroke as `steps` straight pieces."""
@@ -164,7 +165,7 @@ GLYPHS: dict[Look, Glyph] = {
         (Arc((16.0, 16.0), 11.2, 4.4, -40.0, 250.0), Disc((16.0, 16.0), 3.4)),
     ),
     Look.IDLE: Glyph("#858585", None, (Disc((16.0, 16.0), 8.0),)),
-    Look.NONE: Glyph("#858585", None, (Arc((16.0, 16.0), 10.5, 3.0),)),
+    Look.NONE: Glyph("#858585", None, (Arc((16.0, 16.0), 10.4, 3.4),)),
     Look.UNKNOWN: Glyph(
         "#9a63d8",
         "#4a2478",

@@ -6,9 +6,21 @@ import functools
 import io
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageChops, ImageDraw
+from PIL import Image, ImageDraw
 
-from tray.desktop.glyphs import DIGITS, EDGE, GLYPHS, SIDE, SLASH, Arc, Area, Disc, Line, Look
+from tray.desktop.glyphs import (
+    DIGITS,
+    EDGE,
+    FULL_CIRCLE,
+    GLYPHS,
+    SIDE,
+    SLASH,
+    Arc,
+    Area,
+    Disc,
+    Line,
+    Look,
+)
 from tray.session import Kind, Reason, State
 
 if TYPE_CHECKING:
@@ -23,9 +35,10 @@ SIZES = (16, 22, 24, 32, 48)
 """Pixels along each side that panels ask for."""
 SMALLEST_WITH_FIGURES = 20
 """Pixels from which a figure can be read; below, the badge is a dot."""
-_OVERSAMPLING = 8
+_OVERSAMPLING = 6
 _GAP = 1.2
 """Units left free around what is laid over the shape."""
+_NOTHING = "#00000000"
 _PAPER, _INK, _RIM = "#ffffff", "#101010", "#3a3a3a"
 _BY_URGENCY = (Look.BLOCKED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE)
 
@@ -107,16 +120,34 @@ def _lay_badge(canvas: _Canvas, count: int, size: int) -> None:
 
 
 class _Canvas:
-    """A picture drawn several times larger than it will be."""
+    """A picture drawn several times larger than it will be, without blending."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._scale = size * _OVERSAMPLING / SIDE
         self._image = Image.new("RGBA", (size * _OVERSAMPLING,) * 2)
+        self._pen = ImageDraw.Draw(self._image)
 
     def paint(self, shapes: Sequence[Shape], colour: str, grow: float = 0.0) -> None:
         """Lay `shapes`, grown by `grow` units on every side, over what is there."""
-        self._image.paste(colour, mask=self._mask(shapes, grow))
+        for shape in shapes:
+            match shape:
+                case Disc(centre, radius):
+                    self._dot(centre, radius + grow, colour)
+                case Arc(centre, radius, width, start, end):
+                    outer = self._square(centre, radius + width / 2 + grow)
+                    stroke = round((width + 2 * grow) * self._scale)
+                    self._pen.arc(outer, start, end, fill=colour, width=stroke)
+                    if end - start < FULL_CIRCLE:
+                        for point in shape.points(steps=1):
+                            self._dot(point, width / 2 + grow, colour)
+                case Line(points, width):
+                    self._stroke(points, width + 2 * grow, colour)
+                case Area():
+                    outline = shape.points(steps=10)
+                    self._pen.polygon(self._scaled(outline), fill=colour)
+                    if grow > 0:
+                        self._stroke((*outline, outline[0]), 2 * grow, colour)
 
     def paint_body(self, shapes: Sequence[Shape], glyph: Glyph) -> None:
         """Lay `shapes` in the glyph's colour, with its rim."""
@@ -126,8 +157,7 @@ class _Canvas:
 
     def cut(self, shapes: Sequence[Shape], grow: float) -> None:
         """Take away what lies under the grown `shapes`."""
-        kept = ImageChops.invert(self._mask(shapes, grow))
-        self._image.putalpha(ImageChops.multiply(self._image.getchannel("A"), kept))
+        self.paint(shapes, _NOTHING, grow)
 
     def finished(self) -> Image.Image:
         """Return the picture at its own size."""
@@ -135,33 +165,17 @@ class _Canvas:
         premultiplied = self._image.convert("RGBa")
         return premultiplied.resize((self._size,) * 2, Image.Resampling.BOX).convert("RGBA")
 
-    def _mask(self, shapes: Sequence[Shape], grow: float) -> Image.Image:
-        mask = Image.new("L", self._image.size)
-        pen = ImageDraw.Draw(mask)
-        for shape in shapes:
-            match shape:
-                case Disc(centre, radius):
-                    self._dot(pen, centre, radius + grow)
-                case Arc():
-                    self._stroke(pen, shape.points(steps=90), shape.width + 2 * grow)
-                case Line(points, width):
-                    self._stroke(pen, points, width + 2 * grow)
-                case Area():
-                    outline = shape.points(steps=16)
-                    pen.polygon(self._scaled(outline), fill=255)
-                    if grow > 0:
-                        self._stroke(pen, (*outline, outline[0]), 2 * grow)
-        return mask
+    def _dot(self, centre: Point, radius: float, colour: str) -> None:
+        self._pen.ellipse(self._square(centre, radius), fill=colour)
 
-    def _dot(self, pen: ImageDraw.ImageDraw, centre: Point, radius: float) -> None:
-        (x, y) = centre
-        corners = self._scaled(((x - radius, y - radius), (x + radius, y + radius)))
-        pen.ellipse(corners, fill=255)
-
-    def _stroke(self, pen: ImageDraw.ImageDraw, points: Sequence[Point], width: float) -> None:
-        pen.line(self._scaled(points), fill=255, width=max(round(width * self._scale), 1))
+    def _stroke(self, points: Sequence[Point], width: float, colour: str) -> None:
+        self._pen.line(self._scaled(points), fill=colour, width=max(round(width * self._scale), 1))
         for point in points:
-            self._dot(pen, point, width / 2)
+            self._dot(point, width / 2, colour)
+
+    def _square(self, centre: Point, radius: float) -> list[Point]:
+        x, y = centre
+        return self._scaled(((x - radius, y - radius), (x + radius, y + radius)))
 
     def _scaled(self, points: Iterable[Point]) -> list[Point]:
         # Pillow counts the centres of pixels: without the half, all would lean to one side.
