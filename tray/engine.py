@@ -1,9 +1,9 @@
 """The engine: worker threads that wake one survey loop, and what comes out of it.
 
 Level-triggered: an event only says "look again". The first wake-up is answered at once, then
-there is at most one survey each `SPACING` seconds. The registry is looked at again every
-`TICK` seconds whatever the kernel tells, and each thread checks on the others: one that died
-is started again, logged, and counted.
+there is at most one survey each `SPACING` seconds. Everything is looked at again every `TICK`
+seconds whatever the kernel tells, and each thread checks on the others: one that died is
+started again, logged, and counted.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ SPACING = 0.05
 """Seconds between two surveys at least."""
 TICK = 2.0
 """Seconds after which everything is looked at again without any event."""
+_TICKS_A_CHECK = 3
+"""Ticks after which the poller's thread sees whether the survey loop lives. It is not the loop's
+clock: two threads awake for each tick would be more wake-ups than all else together."""
 PATIENCE = 10.0
 """Seconds without a survey after which what is shown can no longer be believed."""
 _RESTART_NOTED = 300.0
@@ -78,7 +81,7 @@ class Engine:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._watch = FolderWatch(self.wake)
-        self._poller = ProcessPoller(self._tick, interval=TICK)
+        self._poller = ProcessPoller(self._check_loop, interval=_TICKS_A_CHECK * TICK)
         self._poller_restarts = 0
         self._engine_restarts = 0
         self._restarted_at: float | None = None
@@ -125,7 +128,7 @@ class Engine:
             self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
             self._thread.start()
 
-    def _tick(self) -> None:
+    def _check_loop(self) -> None:
         """Wake the survey loop, on the poller's thread, and see that the loop lives."""
         thread = self._thread
         if not self._stopped.is_set() and thread is not None and not thread.is_alive():
@@ -136,19 +139,19 @@ class Engine:
         self._awake.set()
 
     def _run(self) -> None:
+        began = float("-inf")
         while not self._stopped.is_set():
             self._awake.wait(self._pause())
+            self._stopped.wait(began + SPACING - time.monotonic())
             if self._stopped.is_set():
                 return
             self._awake.clear()
             began = time.monotonic()
             self._look(began)
-            self._stopped.wait(began + SPACING - time.monotonic())
 
     def _pause(self) -> float:
         """Return the seconds to sleep if no event comes."""
-        # Twice the poller's tick: it is this loop's own clock only if the poller died.
-        pause = 2 * TICK
+        pause = TICK
         if self._tracked is not None and self._tracked.wake_at is not None:
             pause = min(pause, self._tracked.wake_at - time.monotonic())
         next_look = self._surveyor.next_look
@@ -187,7 +190,7 @@ class Engine:
             log.error("the process poller died; starting it again")
             self._poller_restarts += 1
             self._restarted_at = now
-            self._poller = ProcessPoller(self._tick, interval=TICK)
+            self._poller = ProcessPoller(self._check_loop, interval=_TICKS_A_CHECK * TICK)
             self._poller.start()
             self._poller.watch(self._surveyor.pids())
 
