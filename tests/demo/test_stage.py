@@ -30,6 +30,8 @@ def test_a_session_is_a_live_process_called_claude_at_its_own_terminal(
 ) -> None:
     with Stage() as stage:
         session = stage.session("shop", "release")
+        # For a moment after it has become another program, a process has no arguments yet.
+        wait_until(lambda: read_process(session.pid).argv)
         process = read_process(session.pid)
         assert (process.comm, process.argv) == ("claude", ("claude",))
         assert process.cwd == session.origin.cwd

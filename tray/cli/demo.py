@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -30,6 +31,12 @@ def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: boo
     and die, in a folder of their own that is gone afterwards. The tray icon and the
     notifications are the real ones; without a desktop the live table shows the same.
     """
+    with contextlib.suppress(KeyboardInterrupt):
+        return _play(pace or 1.0, once=once, seconds=seconds, color=not no_color)
+    return 0
+
+
+def _play(pace: float, *, once: bool, seconds: float | None, color: bool) -> int:
     from tray.cli.run import run_desktop
     from tray.demo.stage import Stage
     from tray.demo.story import open_scene
@@ -38,20 +45,21 @@ def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: boo
     with Stage() as stage:
         cast = open_scene(stage)
         click.echo(f"See it from another terminal: sessionbell list --root {stage.root}", err=True)
-        threads = [threading.Thread(target=_direct, args=(stage, cast, stopped, pace or 1.0, once))]
+        threads = [threading.Thread(target=_direct, args=(stage, cast, stopped, pace, once))]
         if seconds is not None:
             threads.append(threading.Thread(target=_end_after, args=(seconds, stopped)))
-        for thread in threads:
-            thread.start()
         try:
-            return run_desktop([stage.root], color=not no_color)
-        except KeyboardInterrupt:
-            return 0
+            for thread in threads:
+                thread.start()
+            return run_desktop([stage.root], color=color)
         finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what follows must come to its end
+            # What follows must come to its end.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
             stopped.set()
             for thread in threads:
-                thread.join()
+                if thread.is_alive():
+                    thread.join()
 
 
 def _direct(

@@ -34,7 +34,9 @@ def run(*, no_color: bool, roots: Sequence[str]) -> int:
     except AlreadyRunningError as other:
         who = f"process {other.pid}" if other.pid is not None else "another process"
         click.echo(f"sessionbell is already running ({who}); see `sessionbell list`.")
-        return 0
+    except KeyboardInterrupt:
+        pass  # before the tray had its own way to end
+    return 0
 
 
 def run_desktop(roots: Sequence[str] | None, *, color: bool, once: bool = False) -> int:

@@ -69,7 +69,8 @@ class JsonLines:
     """What `watch --json` prints, line by line, from the engine's deliveries. No I/O."""
 
     def __init__(self) -> None:
-        self._started = False
+        self.started = False
+        """Whether the snapshot, which comes before everything, has been printed."""
         self._problems: dict[str, Problem] = {}
 
     def lines(self, delivery: Delivery, now: float, *, stalled: bool) -> Iterable[bytes]:
@@ -77,8 +78,8 @@ class JsonLines:
         from tray.cli import contract
 
         updates = delivery.updates
-        if updates and not (self._started and delivery.complete):
-            self._started = True
+        if updates and not (self.started and delivery.complete):
+            self.started = True
             newest = updates[-1]
             yield contract.line(contract.snapshot(newest.snapshot.at, newest.tracked.sessions))
         else:
@@ -114,7 +115,7 @@ def _print_json(roots: Sequence[str] | None) -> None:
             delivery = feed.wait(min(beat, time.monotonic() + _CHECK))
             for line in printer.lines(delivery, time.time(), stalled=feed.stalled()):
                 _write(output, line)
-            if time.monotonic() >= beat:
+            if printer.started and time.monotonic() >= beat:
                 _write(output, contract.line(contract.heartbeat(time.time())))
                 beat = time.monotonic() + HEARTBEAT
 
