@@ -1,18 +1,25 @@
 """Which branch and work tree a directory is in, read from `.git` without running git.
 
-Formats: gitrepository-layout(5), gitformat-worktree ("Worktrees: details" in git-worktree(1)).
+Formats: gitrepository-layout(5), "DETAILS" in git-worktree(1). Where git itself would refuse, as
+with a `.git` file that leads nowhere, there is no answer either: the repository further up is
+another one.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 
-_READ_LIMIT = 4096
-"""Bytes of HEAD, commondir or a `.git` file read at most: one line each."""
+_READ_LIMIT = 8192
+"""Bytes of HEAD, commondir or a `.git` file at most: each holds one path or name."""
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+"""A commit id: SHA-1 or SHA-256."""
 _SHORT = 7
 """Digits of an abbreviated commit id."""
+_IN_REFTABLE = "refs/heads/.invalid"
+"""What HEAD names where refs are kept in a reftable, for programs that do not know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,8 @@ class Checkout:
     worktree: str | None
     """Name of a linked work tree; `None` in the main one and in submodules."""
     repository: str | None = None
-    """Top directory of the main work tree, from a linked one."""
+    """From a linked work tree: the main one's top directory or, of a bare repository, the path
+    people know it by: where `.bare` lies, `app` for `app.git`."""
 
 
 def checkout(cwd: str) -> Checkout | None:
@@ -40,70 +48,85 @@ def checkout(cwd: str) -> Checkout | None:
         return None
     folder = os.path.normpath(cwd)
     while True:
-        found = _at(folder)
-        if found is not None:
-            return found
+        entry = os.path.join(folder, ".git")
+        mode = _mode(entry)
+        if stat.S_ISREG(mode):
+            return _through_pointer(folder, entry)
+        if stat.S_ISDIR(mode):
+            head = _read_head(entry)
+            if head is not None:
+                return Checkout(folder, *head, worktree=None)
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
 
 
-def _at(root: str) -> Checkout | None:
-    entry = os.path.join(root, ".git")
-    try:
-        mode = os.stat(entry).st_mode
-    except (OSError, ValueError):
+def _through_pointer(root: str, entry: str) -> Checkout | None:
+    """Follow the `.git` file of a linked work tree or a submodule."""
+    pointer = _content(entry)
+    if pointer is None or not pointer.startswith("gitdir: "):
         return None
-    if stat.S_ISDIR(mode):
-        return _read_head(root, entry, None, None)
-    pointer = _line(entry)
-    if pointer is None or not pointer.startswith("gitdir:"):
-        return None
-    git_dir = os.path.normpath(os.path.join(root, pointer.removeprefix("gitdir:").strip()))
-    common = _line(os.path.join(git_dir, "commondir"))
-    if common is None:
-        return _read_head(root, git_dir, None, None)  # A submodule.
-    main = os.path.normpath(os.path.join(git_dir, common))
-    repository = os.path.dirname(main) if os.path.basename(main) == ".git" else None
-    return _read_head(root, git_dir, os.path.basename(git_dir), repository)
-
-
-def _read_head(
-    root: str, git_dir: str, worktree: str | None, repository: str | None
-) -> Checkout | None:
-    path = os.path.join(git_dir, "HEAD")
-    try:
-        # How HEAD was kept long ago; such a link points nowhere while the branch is unborn.
-        head: str | None = f"ref: {os.readlink(path)}"
-    except OSError:
-        head = _line(path)
+    git_dir = os.path.join(root, pointer.removeprefix("gitdir: "))
+    head = _read_head(git_dir)
     if head is None:
         return None
-    branch = detached = None
-    if head.startswith("ref:"):
-        name = head.removeprefix("ref:").strip()
-        branch = name.removeprefix("refs/heads/") or None
-        if branch == ".invalid":  # The stand-in of a repository that keeps refs in a reftable.
-            branch = None
-    elif len(head) >= _SHORT and all(digit in "0123456789abcdef" for digit in head):
-        detached = head[:_SHORT]
-    return Checkout(root, branch, detached, worktree, repository)
+    common = _content(os.path.join(git_dir, "commondir"))
+    if common is None:
+        return Checkout(root, *head, worktree=None)
+    main = os.path.realpath(os.path.join(git_dir, common))
+    hidden = os.path.basename(main).startswith(".")
+    return Checkout(
+        root,
+        *head,
+        worktree=os.path.basename(os.path.realpath(git_dir)),
+        repository=os.path.dirname(main) if hidden else main.removesuffix(".git"),
+    )
 
 
-def _line(path: str) -> str | None:
-    """Return the first line of a regular file; `None` if it is none or cannot be read."""
+def _read_head(git_dir: str) -> tuple[str | None, str | None] | None:
+    """Return the branch and the detached commit that HEAD names; `None` if it is no HEAD."""
+    path = os.path.join(git_dir, "HEAD")
+    head = _old_head(path) or _content(path) or ""
+    name = head.removeprefix("ref:").strip()
+    if head.startswith("ref:") and name.startswith("refs/"):
+        return (name.removeprefix("refs/heads/") if name != _IN_REFTABLE else None), None
+    return (None, head[:_SHORT]) if _COMMIT.fullmatch(head) else None
+
+
+def _old_head(path: str) -> str | None:
+    """Read HEAD as it was kept long ago: a link, to nowhere while the branch is unborn."""
     try:
-        # Without blocking: a FIFO in the file's place would never answer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        target = os.readlink(path)
     except (OSError, ValueError):
         return None
+    return f"ref: {target}" if target.startswith("refs/") else None
+
+
+def _content(path: str) -> str | None:
+    """Return a small regular file's text; `None` if it is none, too long, empty or unreadable."""
+    # Looked at first, for to open a device may do something; then opened without blocking, for a
+    # FIFO that took its place meanwhile would never answer.
+    if not stat.S_ISREG(_mode(path)):
+        return None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        data = os.read(descriptor, _READ_LIMIT)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            data = os.read(descriptor, _READ_LIMIT)
+        finally:
+            os.close(descriptor)
     except OSError:
         return None
-    finally:
-        os.close(descriptor)
-    return os.fsdecode(data.partition(b"\n")[0]).strip() or None
+    if len(data) == _READ_LIMIT or b"\0" in data:
+        return None
+    return os.fsdecode(data).rstrip("\r\n") or None
+
+
+def _mode(path: str) -> int:
+    """Return the file type and mode; 0, which is no type, if there is nothing."""
+    try:
+        return os.stat(path).st_mode
+    except (OSError, ValueError):
+        return 0
