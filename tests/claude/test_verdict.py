@@ -32,6 +32,7 @@ from tray.session import Reason, Source, State, TurnEnd
 
 W, N, I, U = State.WORKING, State.NEEDS_INPUT, State.IDLE, State.UNKNOWN  # noqa: E741
 SHELL = ("/bin/bash", "-c", "source /h/shell-snapshots/s.sh && eval 'npm publish' < /dev/null")
+SNAPSHOT = ("/bin/bash", "-c", "-l", "SNAPSHOT_FILE=/h/shell-snapshots/s.sh")
 HOOK = ("/bin/sh", "-c", "/home/me/approve.sh")
 BASH = tool("Bash", command="npm publish")
 QUESTION = tool(
@@ -229,6 +230,10 @@ def test_with_a_status(
             told(line("permission-mode", None, permissionMode="bypassPermissions"), calls(BASH)),
             W, None, None,
         ),
+        (replace(told(calls(BASH)), children=(Child(T0 + 1, ("npm", "view", "x")),)),
+         N, Reason.PERMISSION, "Bash: npm publish"),
+        (replace(told(calls(BASH)), children=(Child(T0 + 0.1, HOOK),), now=T0 + 30),
+         W, None, None),
         # an edit that should be done and is not
         (told(calls(tool("Edit", file_path="/app/a.py"))), N, Reason.PERMISSION, "Edit: a.py"),
         (
@@ -338,6 +343,11 @@ def test_an_ask_is_known_by_when_it_was_asked() -> None:
         ((Child(T0 - 0.2, HOOK),), 0.1, True),
         ((Child(T0 - 60, ("node", "mcp-server.js")),), 0.1, False),
         ((Child(T0 + 0.01, SHELL),), 0.1, False),
+        ((Child(T0 + 3, HOOK),), 4.0, False),
+        ((Child(T0 + 0.01, SNAPSHOT),), 0.1, False),
+        ((Child(T0 + 0.01, ("/usr/bin/git", "for-each-ref")),), 0.1, False),
+        ((Child(T0 + 0.01, ("/bin/sh", "-c", "npm config get prefix")),), 0.1, False),
+        ((Child(T0 + 0.01, ("claude", "--resume")),), 0.1, False),
         ((Child(T0 + 0.01, HOOK),), 10.1, False),
     ],
 )
@@ -352,7 +362,16 @@ def test_a_missing_detail_is_looked_for_again_at_once_but_not_for_ever() -> None
     facts = Facts(now=T0 + 0.1, record=PERMISSION)
     assert judge(facts).recheck_at == pytest.approx(T0 + 0.15)
     assert judge(replace(facts, now=T0 + 2)).recheck_at is None
-    assert judge(replace(ASKING_BASH, record=PERMISSION, now=T0 + 0.1)).recheck_at is None
+    # The line of the ask before may lag too.
+    asking = replace(ASKING_BASH, record=PERMISSION)
+    assert judge(replace(asking, now=T0 + 0.1)).recheck_at == pytest.approx(T0 + 0.15)
+    assert judge(replace(asking, now=T0 + 0.5)).recheck_at is None
+
+
+def test_the_persons_dialog_that_shows_before_the_end_of_the_turn_is_no_ask() -> None:
+    facts = replace(told(prompt()), record=record("waiting", "dialog open"), now=T0 + 0.1)
+    verdict = judge(facts)
+    assert (verdict.state, verdict.recheck_at) == (W, pytest.approx(T0 + 0.15))
 
 
 def test_an_end_whose_line_lags_is_looked_for_again() -> None:

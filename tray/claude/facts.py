@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from tray.session import Ask, Reason, TurnEnd
 
 _TOOL_SHELL = "shell-snapshots"
-"""In the command line of every shell that a Bash tool starts (seen on 2.0.14 to 2.1.332)."""
+"""In the command line of every shell that a Bash tool starts (seen on 2.0.14 to 2.1.332), and of
+the one that once writes the snapshot, which evaluates nothing."""
+_HOUSEKEEPING = frozenset({"claude", "git", "node", "npm", "ps", "rg", "ssh", "which", "xdg-mime"})
+"""Programs that a client starts at any time for itself (seen on 2.1.81 and 2.1.332); right after
+a fork a child's command line is the client's own."""
 _EVALUATED = re.compile(r"\beval '((?:[^']|'\\''|'\"'\"')*)'")
 
 
@@ -32,7 +37,18 @@ class Child:
     @property
     def runs_tool(self) -> bool:
         """Whether it is the shell of a Bash tool (not a hook, not an MCP server)."""
-        return any(_TOOL_SHELL in word for word in self.argv)
+        return any(_TOOL_SHELL in word and "eval " in word for word in self.argv)
+
+    @property
+    def may_be_hook(self) -> bool:
+        """Whether it may be a hook of the person's: neither a tool nor the client's own."""
+        if not self.argv or any(_TOOL_SHELL in word for word in self.argv):
+            return False
+        program = os.path.basename(self.argv[0].strip())
+        if program in ("sh", "bash") and self.argv[1:2] == ("-c",):
+            words = self.argv[2].split() if len(self.argv) > 2 else []
+            program = os.path.basename(words[0]) if words else ""
+        return program not in _HOUSEKEEPING
 
     @property
     def command(self) -> str:

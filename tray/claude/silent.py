@@ -135,7 +135,10 @@ def _judge_started(facts: Facts, conversation: Conversation, tool: ToolUse) -> V
     """Judge a tool that asks first, by whether anything was started since."""
     if facts.children is None or tool.at is None:
         return _working_for_a_while(facts, conversation, tool.at)
-    if any(child.started >= tool.at - _CHILD_CLOCK for child in facts.children):
+    if any(
+        (child.runs_tool or child.may_be_hook) and child.started >= tool.at - _CHILD_CLOCK
+        for child in facts.children
+    ):
         return _working(facts, conversation)
     held_until = tool.at + PERMISSION_HOLD
     if facts.now < held_until:

@@ -30,7 +30,9 @@ REREAD = 0.05
 DECIDING_FOR = 10.0
 """Seconds for which a hook's answer is waited for at most."""
 _STARTED_WITH_ASK = 0.5
-"""Seconds by which a hook's start may precede the record of its ask."""
+"""Seconds by which a hook's start may differ from the record of its ask."""
+SETTLING = 0.4
+"""Seconds for which the newest lines may still be about what was before (seen: 30-150 ms)."""
 _INPUT_WAITS = frozenset({"input needed", "goal proposal"})
 _PERMISSION_WAITS = frozenset({"permission prompt", "sandbox request", "worker request"})
 _APPROVE = "approve "
@@ -91,6 +93,9 @@ def _judge_waiting(facts: Facts, record: Record) -> Verdict:
         if conversation is None or conversation.phase is not Phase.RUNNING:
             # The person's own dialog: they are there, and nothing stands still for them.
             return Verdict(State.IDLE, since=record.status_updated_at, last_act=last_act(facts))
+        if facts.now - (record.status_updated_at or 0.0) < SETTLING:
+            # One of the person's own, opened in mid-turn, shows before the line of its end.
+            return Verdict(State.WORKING, recheck_at=facts.now + REREAD, last_act=last_act(facts))
         reason = Reason.INPUT
     elif waiting_for in _PERMISSION_WAITS or waiting_for.startswith(_APPROVE):
         plan = tool is not None and asks.is_plan(tool.name)
@@ -202,7 +207,7 @@ def _hook_decides(facts: Facts, since: float | None) -> bool:
     if since is None or facts.now - since > DECIDING_FOR:
         return False
     return any(
-        child.started >= since - _STARTED_WITH_ASK and not child.runs_tool
+        abs(child.started - since) <= _STARTED_WITH_ASK and child.may_be_hook
         for child in facts.children or ()
     )
 
@@ -210,8 +215,9 @@ def _hook_decides(facts: Facts, since: float | None) -> bool:
 def _reread_at(facts: Facts, record: Record, verdict: Verdict) -> float | None:
     """Return when to look again for a detail or the end of a hook."""
     since = record.status_updated_at
-    missing = verdict.ask is None or verdict.ask.tool is None
-    if missing and since is not None and 0 <= facts.now - since < LAG:
+    asked = verdict.ask is not None and verdict.ask.tool is not None
+    unsettled_for = SETTLING if asked else LAG
+    if since is not None and 0 <= facts.now - since < unsettled_for:
         return facts.now + REREAD
     if verdict.ask is not None and verdict.ask.deciding:
         return facts.now + 2 * REREAD
