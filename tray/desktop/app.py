@@ -1,0 +1,185 @@
+"""The tray application: one asyncio loop that wires engine, tray item and notifications.
+
+The engine works on its own threads and hands each update to the loop; tray item and notifier
+live on the loop. Nothing here decides anything: states come from the engine, bubbles from
+`alerts`, rows from `menu`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from tray.claude.survey import Surveyor
+from tray.desktop import alerts, clipboard, icon, menu
+from tray.desktop.directions import directions, tmux_pane
+from tray.desktop.notifier import Notifier
+from tray.desktop.sni import TrayIcon
+from tray.engine import Engine
+from tray.machine import Tracked
+from tray.session import Problem
+from tray.system.processes import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tray.desktop.alerts import Bubble
+    from tray.desktop.menu import Entry
+    from tray.engine import Update
+    from tray.session import Observation
+
+log = logging.getLogger(__name__)
+
+HEALTH_EACH = 5.0
+"""Seconds between two looks at whether the engine still surveys."""
+HOST_PATIENCE = 3.0
+"""Seconds after the start for which a missing tray host is not worth a word."""
+MESSAGE_FOR = 30.0
+"""Seconds for which a message stands in the menu."""
+_STALLED = Problem(
+    "engine-stalled",
+    "no look at the sessions for 10 s: what is shown may be old; it is tried again by itself,"
+    " else start sessionbell anew",
+)
+
+
+def run(
+    *,
+    roots: Sequence[str] | None = None,
+    table: Callable[[Update], None] | None = None,
+    say: Callable[[str], None],
+) -> int:
+    """Run the tray until it is told to end; return the exit code.
+
+    `roots` limits it to these config roots; `table` is handed every update as long as there is
+    no tray host to show it; `say` prints one line for a person.
+    """
+    return asyncio.run(_App(roots, table, say).run())
+
+
+class _App:
+    def __init__(
+        self,
+        roots: Sequence[str] | None,
+        table: Callable[[Update], None] | None,
+        say: Callable[[str], None],
+    ) -> None:
+        self._table = table
+        self._say = say
+        self._engine = Engine(Surveyor(roots=roots), self._publish)
+        self._memory = alerts.Memory()
+        self._update: Update | None = None
+        self._problems: tuple[Problem, ...] = ()
+        self._message: str | None = None
+        self._message_until = 0.0
+        self._host_was_missing = False
+
+    async def run(self) -> int:
+        self._loop = asyncio.get_running_loop()
+        self._ending = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._loop.add_signal_handler(number, self._ending.set)
+        self._icon = TrayIcon(on_action=self._acted, on_change=self._draw)
+        self._notifier = Notifier(
+            on_click=self._clicked,
+            on_action=lambda bubble, _action: self._clicked(bubble),
+            on_dismiss=self._dismissed,
+            on_problems=lambda _problems: self._draw(),
+        )
+        self._engine.start()
+        try:
+            await asyncio.gather(self._icon.start(), self._notifier.start())
+            self._loop.call_later(HOST_PATIENCE, self._host_missing)
+            self._loop.call_later(HEALTH_EACH, self._check)
+            await self._ending.wait()
+        finally:
+            await asyncio.gather(
+                asyncio.to_thread(self._engine.stop), self._icon.close(), self._notifier.close()
+            )
+        return 0
+
+    def _publish(self, update: Update) -> None:
+        """Hand an update from the engine's thread to the loop."""
+        self._loop.call_soon_threadsafe(self._updated, update)
+
+    def _updated(self, update: Update) -> None:
+        self._update = update
+        self._notify(update.tracked)
+        self._draw()
+
+    def _notify(self, tracked: Tracked) -> None:
+        self._memory, wanted = alerts.plan(self._memory, tracked, time.monotonic())
+        self._notifier.show(wanted)
+
+    def _draw(self) -> None:
+        """Bring icon, tooltip and menu up to date."""
+        update = self._update
+        if update is None:
+            return
+        stalled = self._engine.stalled()
+        problems = (*update.problems, *self._notifier.problems, *self._icon.problems)
+        if stalled:
+            problems = (_STALLED, *problems)
+        sessions = update.tracked.sessions
+        now = time.time()
+        message = self._message if time.monotonic() < self._message_until else None
+        self._icon.show(
+            icon.look(sessions, healthy=not stalled),
+            badge=icon.badge(sessions),
+            tooltip=menu.tooltip(sessions, problems, now),
+            entries=menu.build(sessions, problems, now, message=message),
+        )
+        if self._table is not None and self._host_was_missing:
+            self._table(update)
+
+    def _check(self) -> None:
+        self._loop.call_later(HEALTH_EACH, self._check)
+        if self._engine.stalled():
+            self._draw()
+
+    def _host_missing(self) -> None:
+        problems = self._icon.problems
+        if problems and not self._host_was_missing:
+            self._host_was_missing = True
+            self._say(problems[0].message)
+            self._draw()
+
+    def _acted(self, entry: Entry) -> None:
+        if entry.action == "quit":
+            self._ending.set()
+        elif entry.session is not None:
+            self._loop.create_task(self._direct(entry.session))
+
+    def _clicked(self, bubble: Bubble) -> None:
+        self._loop.create_task(self._direct(bubble.keys[0]))
+
+    def _dismissed(self, bubble: Bubble) -> None:
+        self._memory = alerts.dismissed(self._memory, bubble)
+
+    async def _direct(self, key: str) -> None:
+        """Copy what leads to the session of that key, and show it."""
+        session = self._session(key)
+        if session is None:
+            return
+        pane = None
+        if session.pid is not None:
+            pane = tmux_pane(environment(session.pid, frozenset({"TMUX", "TMUX_PANE"})))
+        way = directions(session, pane)
+        copied = await clipboard.copy(way.copy)
+        self._message = f"{session.project or 'session'}: {way.say}" + (
+            " (copied)" if copied else ""
+        )
+        self._message_until = time.monotonic() + MESSAGE_FOR
+        self._draw()
+        self._loop.call_later(MESSAGE_FOR + 0.1, self._draw)
+
+    def _session(self, key: str) -> Observation | None:
+        if self._update is None:
+            return None
+        for session in self._update.tracked.sessions:
+            if key in (session.key, *session.aliases):
+                return session
+        return None
