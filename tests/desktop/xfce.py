@@ -26,6 +26,7 @@ import Xlib.XK
 from PIL import Image, ImageChops, ImageGrab
 
 from tests.conftest import wait_until
+from tests.session_bus import SessionBus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,18 +40,6 @@ WIDTH, HEIGHT = 1280, 800
 PANEL_HEIGHT = 30
 BACKDROPS = {"light": (240, 240, 240), "dark": (38, 38, 38)}
 
-_BUS_CONFIG = """\
-<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig>
-  <type>session</type>
-  <listen>unix:path={socket}</listen>
-  <servicedir>{services}</servicedir>
-  <policy context="default">
-    <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
-  </policy>
-</busconfig>
-"""
 _PANEL_CONFIG = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <channel name="xfce4-panel" version="1.0">
@@ -128,7 +117,8 @@ class Xfce:
         self._folder = folder
         self._background = BACKDROPS[backdrop]
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.bus_address = f"unix:path={folder}/bus"
+        self._bus = SessionBus(folder, [SERVICES / XFCONF_SERVICE])
+        self.bus_address = self._bus.address
         self.display = ""
         self.environment = self._private_environment(backdrop)
         self._write_settings(backdrop, icon_size)
@@ -137,7 +127,7 @@ class Xfce:
         """Start X server, bus and window manager, and the panel unless told otherwise."""
         try:
             self._start_x()
-            self._start_bus()
+            self._bus.start(self.environment)
             self.run("xfwm4", ["xfwm4", "--compositor=off"])
             if panel:
                 self.start_panel()
@@ -149,12 +139,10 @@ class Xfce:
     def stop(self) -> None:
         """End everything that was started, last first."""
         for name in reversed(self._processes):
-            if name != "dbus-daemon":
+            if name != "Xvfb":
                 self.kill(name, signal.SIGTERM)
-        # What the bus started ends with the bus.
-        self.kill("dbus-daemon", signal.SIGTERM)
-        if "Xvfb" in self._processes:
-            self.kill("Xvfb", signal.SIGTERM)
+        self._bus.stop()
+        self.kill("Xvfb", signal.SIGTERM)
         self._processes.clear()
 
     def run(self, name: str, argv: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -381,12 +369,6 @@ class Xfce:
                 blue=blue,
             )
         )
-        services = self._folder / "services"
-        services.mkdir(exist_ok=True)
-        shutil.copy(SERVICES / XFCONF_SERVICE, services)
-        (self._folder / "bus.conf").write_text(
-            _BUS_CONFIG.format(socket=self._folder / "bus", services=services)
-        )
 
     def _start_x(self) -> None:
         reading, writing = os.pipe()
@@ -402,11 +384,6 @@ class Xfce:
         assert number, f"Xvfb did not start: {self.log('Xvfb')}"
         self.display = f":{number.decode()}"
         self.environment["DISPLAY"] = self.display
-
-    def _start_bus(self) -> None:
-        config = self._folder / "bus.conf"
-        self.run("dbus-daemon", ["dbus-daemon", f"--config-file={config}", "--nofork"])
-        wait_until((self._folder / "bus").exists, within=10, what="the bus is there")
 
 
 def notifyd() -> str:
