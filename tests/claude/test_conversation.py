@@ -143,7 +143,7 @@ def test_facts_of_the_newest_line() -> None:
     )  # fmt: skip
     assert (found.first_cwd, found.cwd, found.git_branch) == ("/a", "/a/b", "fix")
     assert (found.version, found.session_id, found.forked_from) == ("2.1.0", "s", "parent")
-    assert (found.tag, found.continued_in, found.permission_mode) == (None, "next", "plan")
+    assert (found.tag, found.continued_in, found.permission_mode) == ("", "next", "plan")
     assert (found.first_timestamp, found.last_timestamp) == (T0, T0 + 9)
 
 

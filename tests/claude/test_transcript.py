@@ -113,6 +113,81 @@ def test_broken_lines_in_the_middle_cost_only_themselves(file: File) -> None:
     assert (file.read().phase, file.read().malformed) == (Phase.OVER, 3)
 
 
+@pytest.mark.parametrize("blank", [b"", b"   ", b"\r", b"\t \x0b"])
+def test_blank_lines_are_passed_over(file: File, blank: bytes) -> None:
+    file.write(prompt("hello"), blank, assistant(text("hi")))
+    assert (file.read().phase, file.read().malformed) == (Phase.OVER, 0)
+    file.write(blank, prompt("again"))
+    assert file.read().phase is Phase.RUNNING
+
+
+def test_bytes_of_a_lost_write_do_not_cost_the_line_behind_them(file: File) -> None:
+    """What a power cut leaves: the client then goes on behind the zeros."""
+    file.write(prompt("hello"))
+    file.write(b"\0" * 500, torn=True)
+    assert (file.read().phase, file.read().malformed) == (Phase.RUNNING, 0)
+    file.write(assistant(text("hi")))
+    assert (file.read().phase, file.read().malformed) == (Phase.OVER, 0)
+
+
+def test_a_subagents_line_at_the_windows_beginning_is_still_not_the_sessions(file: File) -> None:
+    file.write(prompt("hello"))
+    file.write(prompt("again"), calls(tool("Task", "t9", description="sub")))
+    aside = (user("sub job", isSidechain=True), assistant(text("did " * 99), isSidechain=True))
+    file.write(*aside * 1500)
+    found = file.read()
+    assert not found.sidechain
+    assert (found.phase, list(found.open_tools)) == (Phase.RUNNING, ["t9"])
+
+
+def test_an_agents_file_is_known_by_its_first_line(file: File) -> None:
+    file.write(*[user("go " * 50, isSidechain=True)] * 3000)
+    file.write(calls(tool("Bash", command="ls"), isSidechain=True))
+    assert list(file.read().open_tools) == ["t1"]
+
+
+def test_a_turn_longer_than_the_window_is_known_from_its_beginning(file: File) -> None:
+    file.write(user("<task-notification>done</task-notification>", T0 + 3))
+    file.pad(3_000_000)
+    file.write(calls(tool("Bash", command="ls"), at=T0 + 90))
+    found = file.read()
+    assert (found.turn_by_person, found.turn_began_at) == (False, T0 + 3)
+    assert not found.mid_turn
+
+
+def test_the_first_prompt_in_the_window_is_not_the_first(
+    file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_HEAD_LIMIT", 100_000)
+    file.pad(600_000)
+    file.write(prompt("the ninth"), assistant(text("hi")))
+    assert file.read().title is None
+
+
+def test_what_was_appended_at_once_is_not_all_read(
+    file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TAIL_LIMIT", 1_000_000)
+    file.write(prompt("hello"))
+    file.read()
+    file.pad(3_000_000)
+    file.write(prompt("again"), assistant(text("hi")))
+    read = 0
+    real = os.pread
+
+    def counting(descriptor: int, size: int, offset: int) -> bytes:
+        nonlocal read
+        data = real(descriptor, size, offset)
+        read += len(data)
+        return data
+
+    monkeypatch.setattr(module, "_add_settings", lambda *_: None)
+    monkeypatch.setattr(module.os, "pread", counting)
+    found = file.read()
+    assert (found.phase, found.title) == (Phase.OVER, ("hello", TitleSource.FIRST_PROMPT))
+    assert read < 1_000_000
+
+
 def test_a_cut_file_is_read_anew(file: File) -> None:
     file.write(prompt("first"), assistant(text("hi")))
     file.read()
@@ -205,7 +280,7 @@ def test_what_a_large_file_said_far_above_its_end_is_found(file: File) -> None:
     assert found.permission_mode == "acceptEdits"
     assert found.preview == "I begin."
     assert found.title == ("early name", TitleSource.CUSTOM)
-    assert found.tag is None, "the newest one clears it"
+    assert found.tag == "", "the newest one clears it"
 
 
 def test_a_title_quoted_in_a_message_is_no_title(file: File) -> None:

@@ -15,7 +15,10 @@ from tray.session import TurnEnd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_ENDED_BY_ITSELF = frozenset({"end_turn", "max_tokens", "stop_sequence", "refusal"})
+_GOES_ON = frozenset({"tool_use", "pause_turn"})
+_ENDED_BY_ITSELF = frozenset(
+    {"end_turn", "max_tokens", "stop_sequence", "refusal", "model_context_window_exceeded"}
+)
 ANSWERED_BY_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode", "exit_plan_mode"})
 """Tools whose result is what the person answered."""
 _TYPED = frozenset({EntryKind.PROMPT, EntryKind.CUSTOM_COMMAND})
@@ -75,7 +78,7 @@ class Conversation:
     """The newest line that says anything about the state."""
     newest_at: float | None = None
     unsure_end: bool = False
-    """The newest line is text of an old client that does not say whether the turn is over."""
+    """The newest line is text that does not say whether the turn is over (old clients)."""
     error: str | None = None
     """The text of the API error that ended the newest turn."""
     last_act: float | None = None
@@ -84,6 +87,7 @@ class Conversation:
     """The last text of the model."""
     titles: dict[TitleSource, str] = field(default_factory=dict)
     tag: str | None = None
+    """Empty if it was taken off again, `None` if there never was one."""
     permission_mode: str | None = None
     git_branch: str | None = None
     cwd: str | None = None
@@ -102,6 +106,8 @@ class Conversation:
     """Of user and assistant lines: bookkeeping is written at any time."""
     partial: bool = False
     """No message line was found in what was read of a large file: nothing can be told."""
+    mid_turn: bool = False
+    """Folded from the middle of a turn on: what its beginning tells is not known."""
     malformed: int = 0
     message_id: str | None = None
     """Of the newest assistant message: one is spread over several lines."""
@@ -137,6 +143,7 @@ def fold(conversation: Conversation, entry: Entry) -> None:
         if not conversation.begun:
             conversation.begun = True
             conversation.sidechain = bool(line.isSidechain)
+        conversation.partial = False
         if line.isSidechain and not conversation.sidechain:
             return
         _fold_facts(conversation, entry)
@@ -157,7 +164,7 @@ def _fold_title(conversation: Conversation, entry: Entry) -> None:
         if text is not None:
             conversation.titles[source] = text.strip()[:_TEXT_LIMIT]
     if line.type == "tag":
-        conversation.tag = (line.tag or "").strip()[:_TEXT_LIMIT] or None
+        conversation.tag = (line.tag or "").strip()[:_TEXT_LIMIT]
     if line.permissionMode is not None:
         conversation.permission_mode = line.permissionMode
     if line.continuedInSessionId is not None:
@@ -188,6 +195,7 @@ def _fold_facts(conversation: Conversation, entry: Entry) -> None:
 
 def _prompt(conversation: Conversation, entry: Entry) -> bool:
     _begin(conversation, entry)
+    conversation.mid_turn = False
     typed = entry.kind in _TYPED
     conversation.turn_by_person = typed
     if typed:
@@ -243,11 +251,11 @@ def _assistant(conversation: Conversation, entry: Entry) -> bool:
         if block.type == "tool_use" and block.id is not None:
             conversation.open_tools[block.id] = _tool_use(block, entry.at)
     if entry.text:
-        conversation.preview = entry.text[-_TEXT_LIMIT:]
+        conversation.preview = entry.text[:_TEXT_LIMIT]
     if not conversation.open_tools:
         if stop_reason in _ENDED_BY_ITSELF:
             _end(conversation, TurnEnd.COMPLETED, entry.at)
-        elif stop_reason is None and entry.text:
+        elif stop_reason not in _GOES_ON and entry.text:
             conversation.unsure_end = True
     return True
 
@@ -297,6 +305,7 @@ def _progress(conversation: Conversation, _entry: Entry) -> bool:
 
 
 def _command(conversation: Conversation, entry: Entry) -> bool:
+    conversation.mid_turn = False
     conversation.last_act = _later(conversation.last_act, entry.at)
     dequeued_at = conversation.dequeued_at
     if dequeued_at is not None:

@@ -291,9 +291,12 @@ def _without_prefixes(text: str) -> str:
 
 
 def _decode_leniently(data: bytes) -> Line | None:
-    """Decode a line that does not fit, keeping every field that does."""
+    """Decode a line that does not fit, keeping every field that does.
+
+    Zeros before it are what a power cut left of a lost write.
+    """
     try:
-        found = json.loads(data.decode("utf-8", "replace"))
+        found = json.loads(data.lstrip(b"\0").decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return _fit(Line, found) if isinstance(found, dict) else None

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CHUNK = 256 * 1024
+_SMALL_FILE = 256 * 1024
+"""Bytes up to which a file is simply read whole."""
 _TAIL = 128 * 1024
-"""Bytes of the first window at the end."""
+"""Bytes of the first window at the end of a larger one."""
 _TAIL_LIMIT = 16 * 1024 * 1024
 """Bytes within which a turn's beginning is looked for."""
 _SAID_LIMIT = 2 * 1024 * 1024
 """Bytes within which the model's last text is looked for."""
-_MESSAGE_LIMIT = 256 * 1024 * 1024
+_MESSAGE_LIMIT = 64 * 1024 * 1024
 """Bytes within which any message is looked for."""
 _HEAD = 16 * 1024
 """Bytes at the beginning that are read in any case."""
@@ -33,24 +35,17 @@ _HEAD_LIMIT = 4 * 1024 * 1024
 """Bytes at the beginning within which the first prompt is looked for."""
 _SETTING_LIMIT = 64 * 1024 * 1024
 """Bytes before the window within which titles and the like are looked for."""
-_LINE_LIMIT = 256 * 1024 * 1024
-"""Bytes of the longest line that is held; a longer one counts as malformed."""
-_DECISIVE = frozenset(
-    {
-        EntryKind.PROMPT,
-        EntryKind.CUSTOM_COMMAND,
-        EntryKind.NOTIFICATION,
-        EntryKind.COMMAND,
-    }
-)
-"""Lines from which on a fold is right whatever came before."""
-_OVERLAP = 32
+_SETTING_REACH = 64 * 1024
+"""Bytes of the longest line that is taken for one of those."""
+_LINE_LIMIT = 32 * 1024 * 1024
+"""Bytes of the longest line that is held, which no request to the model's API exceeds; a longer
+one counts as malformed."""
+_SETTING = re.compile(rb'(?:^|\n)\{"type":"(custom-title|ai-title|tag|permission-mode)"')
+"""How the lines begin that are looked for before the window."""
+_OVERLAP = 64
 """Bytes more than what `_SETTING` takes, so that none is missed between two pieces."""
-_SETTING = re.compile(rb'"type":"(custom-title|ai-title|tag|permission-mode)"')
 _MARK = 64
 """Bytes by which a file is known again."""
-_SMALL_FILE = 256 * 1024
-"""Bytes up to which a file is simply read whole."""
 
 
 class Transcript:
@@ -67,7 +62,10 @@ class Transcript:
         """What stands right before `_offset`: another file's end if it was written anew."""
 
     def refresh(self) -> Conversation | None:
-        """Read what is new; `None` if there is no such file or it cannot be read."""
+        """Read what is new; `None` if there is no such file or it cannot be read.
+
+        What is returned goes on to be folded by the next call.
+        """
         try:
             found = os.stat(self.path)
         except (OSError, ValueError):
@@ -99,8 +97,8 @@ class Transcript:
         found = os.fstat(descriptor)
         size, identity = found.st_size, (found.st_dev, found.st_ino)
         known = self._conversation
-        same = identity == self._identity and size >= self._offset
-        if known is not None and same and _before(descriptor, self._offset) == self._mark:
+        followed = identity == self._identity and 0 <= size - self._offset <= _TAIL_LIMIT
+        if known is not None and followed and _before(descriptor, self._offset) == self._mark:
             self._offset = _fold_range(descriptor, self._offset, size, known)
         else:
             self._conversation, self._offset = _first_look(descriptor, size)
@@ -112,7 +110,8 @@ class Transcript:
 def lines(descriptor: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:
     """Yield each line of a byte range, without its line feed, and where the next one begins.
 
-    The last one may lack its line feed; it then ends at `end`. Raises OSError.
+    The last one may lack its line feed; it then ends at `end`. Of one that is too long to be
+    held there is nothing but a beginning. Raises OSError.
     """
     pieces: list[bytes] = []
     held = 0
@@ -123,15 +122,15 @@ def lines(descriptor: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:
             break
         begin = 0
         while (feed := data.find(b"\n", begin)) >= 0:
-            pieces.append(data[begin:feed])
+            if held <= _LINE_LIMIT:
+                pieces.append(data[begin:feed])
             yield b"".join(pieces), offset + feed + 1
             pieces, held, begin = [], 0, feed + 1
-        rest = data[begin:]
-        held += len(rest)
-        # Of a line that is too long to be held only enough is kept to be malformed.
-        pieces = [*pieces, rest] if held <= _LINE_LIMIT else [b"{"]
+        held += len(data) - begin
+        if held <= _LINE_LIMIT:
+            pieces.append(data[begin:])
         offset += len(data)
-    if pieces and held:
+    if held:
         yield b"".join(pieces), end
 
 
@@ -141,119 +140,131 @@ def _before(descriptor: int, offset: int) -> bytes:
 
 
 def _first_look(descriptor: int, size: int) -> tuple[Conversation, int]:
-    """Read a file of `size` bytes for the first time: its end, and what its beginning adds."""
-    window = _SMALL_FILE if size <= _SMALL_FILE else _TAIL
+    """Read a file of `size` bytes for the first time; return also where the rest begins."""
+    if size <= _SMALL_FILE:
+        whole = Conversation()
+        return whole, _fold_range(descriptor, 0, size, whole)
+    head = _head(descriptor, size)
+    window = _TAIL
     while True:
         start = max(size - window, 0)
-        entries, offset = _window(descriptor, start, size)
-        decisive = any(entry.kind in _DECISIVE for entry in entries)
-        message = any(entry.line.type in ("user", "assistant") for entry in entries)
-        said = any(entry.kind is EntryKind.ASSISTANT and entry.text for entry in entries)
-        if decisive:
-            limit = _TAIL if said else _SAID_LIMIT
-        else:
-            limit = _TAIL_LIMIT if message else _MESSAGE_LIMIT
+        conversation = Conversation(
+            begun=head.begun, sidechain=head.sidechain, partial=start > 0, mid_turn=start > 0
+        )
+        offset = _fold_range(descriptor, _line_start(descriptor, start, size), size, conversation)
+        limit = _looked_at(conversation)
         if start == 0 or window >= limit:
             break
-        window *= 4
-    conversation = Conversation(partial=start > 0 and not message)
-    for entry in entries:
-        fold(conversation, entry)
+        window = min(window * 4, limit)
     if start > 0:
-        wanted = {"custom-title", "ai-title", "tag"} - {entry.line.type for entry in entries}
-        if conversation.permission_mode is None:
-            wanted.add("permission-mode")
-        _add_settings(descriptor, start, conversation, wanted)
-        _add_head(descriptor, start, conversation)
+        _add_settings(descriptor, start, conversation)
+        _add_head(conversation, head)
     return conversation, offset
 
 
-def _window(descriptor: int, start: int, size: int) -> tuple[list[Entry], int]:
-    """Parse the whole lines between `start` and `size`; return them and where the rest begins."""
-    entries: list[Entry] = []
-    # One byte earlier, so that a line that begins right at the start is not taken for torn.
-    begin = max(start - 1, 0)
-    offset = start
-    for index, (data, after) in enumerate(lines(descriptor, begin, size)):
-        if index == 0 and start > 0:
-            offset = after
-            continue
-        entry = _whole(descriptor, data, after, size)
-        if entry is not None:
-            entries.append(entry)
-        elif data:
-            return entries, offset
-        offset = after
-    return entries, offset
+def _looked_at(conversation: Conversation) -> int:
+    """Return how much of the end is to be read for what a fold of it still lacks, bytes."""
+    if conversation.partial:
+        return _MESSAGE_LIMIT
+    if conversation.mid_turn:
+        return _TAIL_LIMIT
+    return _SAID_LIMIT if conversation.preview is None else 0
+
+
+def _line_start(descriptor: int, position: int, size: int) -> int:
+    """Return where the first line begins at or after `position`; `size` if none does."""
+    # One byte earlier, so that a line that begins right there is not taken for torn.
+    offset = position - 1
+    while 0 <= offset < size:
+        data = os.pread(descriptor, min(_CHUNK, size - offset), offset)
+        feed = data.find(b"\n")
+        if feed >= 0:
+            return offset + feed + 1
+        if not data:
+            break
+        offset += len(data)
+    return size if position > 0 else 0
 
 
 def _fold_range(descriptor: int, start: int, end: int, conversation: Conversation) -> int:
     """Fold the whole lines between `start` and `end`; return where the rest begins."""
     offset = start
-    for data, after in lines(descriptor, start, end):
-        entry = _whole(descriptor, data, after, end)
-        if entry is not None:
-            fold(conversation, entry)
-            if entry.line.type in ("user", "assistant"):
-                conversation.partial = False
-        elif data:
-            break
+    for entry, after in _entries(descriptor, start, end):
+        fold(conversation, entry)
         offset = after
     return offset
 
 
-def _whole(descriptor: int, data: bytes, after: int, end: int) -> Entry | None:
-    """Parse a line; `None` for a blank one, or the last one if it may still be being written."""
-    if not data.strip():
-        return None
-    entry = parse(data)
-    if entry.kind is EntryKind.MALFORMED and after == end:
-        terminated = os.pread(descriptor, 1, end - 1) == b"\n"
-        return entry if terminated else None
-    return entry
+def _entries(descriptor: int, start: int, end: int) -> Iterator[tuple[Entry, int]]:
+    """Yield what each whole line is, and where the next one begins.
+
+    Blank ones are left out, and the last one if it may still be being written.
+    """
+    for data, after in lines(descriptor, start, end):
+        if not data or data.isspace():
+            continue
+        entry = parse(data)
+        torn = entry.kind is EntryKind.MALFORMED and after == end
+        if torn and os.pread(descriptor, 1, end - 1) != b"\n":
+            return
+        yield entry, after
 
 
-def _add_head(descriptor: int, start: int, conversation: Conversation) -> None:
-    """Add what only the beginning of the file tells."""
+def _head(descriptor: int, size: int) -> Conversation:
+    """Fold the beginning of a file, as far as the first prompt."""
     head = Conversation()
-    for data, after in lines(descriptor, 0, min(start, _HEAD_LIMIT)):
-        fold(head, parse(data))
+    for entry, after in _entries(descriptor, 0, min(size, _HEAD_LIMIT)):
+        fold(head, entry)
         if TitleSource.FIRST_PROMPT in head.titles and after > _HEAD:
             break
+    return head
+
+
+def _add_head(conversation: Conversation, head: Conversation) -> None:
+    """Add what only the beginning of the file tells, or the beginning too."""
     conversation.first_timestamp = head.first_timestamp or conversation.first_timestamp
     conversation.first_cwd = head.first_cwd or conversation.first_cwd
     conversation.forked_from = conversation.forked_from or head.forked_from
-    conversation.sidechain = head.sidechain
     conversation.team = conversation.team or head.team
-    first_prompt = head.titles.get(TitleSource.FIRST_PROMPT)
-    if first_prompt:
-        conversation.titles[TitleSource.FIRST_PROMPT] = first_prompt
+    # The first in the window is not the first of all.
+    conversation.titles.pop(TitleSource.FIRST_PROMPT, None)
     for source, title in head.titles.items():
-        conversation.titles.setdefault(source, title)
+        if source is not TitleSource.LAST_PROMPT:
+            conversation.titles.setdefault(source, title)
+    if conversation.tag is None:
+        conversation.tag = head.tag
+    if conversation.permission_mode is None:
+        conversation.permission_mode = head.permission_mode
 
 
-def _add_settings(
-    descriptor: int, start: int, conversation: Conversation, wanted: set[str]
-) -> None:
-    """Add the last titles, tag and permission mode that stand between beginning and window."""
+def _add_settings(descriptor: int, start: int, conversation: Conversation) -> None:
+    """Add the last titles, tag and permission mode that stand before the window."""
+    known = {
+        b"custom-title": TitleSource.CUSTOM in conversation.titles,
+        b"ai-title": TitleSource.AI in conversation.titles,
+        b"tag": conversation.tag is not None,
+        b"permission-mode": conversation.permission_mode is not None,
+    }
+    wanted = {kind for kind, found in known.items() if not found}
     end, lowest = start, max(start - _SETTING_LIMIT, 0)
     while wanted and end > lowest:
-        begin = max(end - _CHUNK * 4, lowest)
+        begin = max(end - 4 * _CHUNK, lowest)
         data = os.pread(descriptor, end - begin + _OVERLAP, begin)
-        for found in reversed(list(_SETTING.finditer(data))):
-            if found[1].decode() in wanted:
-                entry = parse(_line_around(descriptor, begin + found.start()))
-                if entry.kind is EntryKind.TITLE and entry.line.type in wanted:
-                    fold(conversation, entry)
-                    wanted.remove(entry.line.type)
+        for match in reversed(list(_SETTING.finditer(data))):
+            kind = match.group(1)
+            if kind not in wanted or begin + match.start() >= start:
+                continue
+            entry = parse(_line_around(descriptor, begin + match.start(1)))
+            if entry.kind is EntryKind.TITLE:
+                fold(conversation, entry)
+                wanted.discard(kind)
         end = begin
 
 
 def _line_around(descriptor: int, position: int) -> bytes:
     """Return the line that `position` lies in, if it is a short one, as titles are."""
-    reach = 64 * 1024
-    begin = max(position - reach, 0)
-    data = os.pread(descriptor, 2 * reach, begin)
+    begin = max(position - _SETTING_REACH, 0)
+    data = os.pread(descriptor, 2 * _SETTING_REACH, begin)
     middle = position - begin
     left = data.rfind(b"\n", 0, middle) + 1
     right = data.find(b"\n", middle)
