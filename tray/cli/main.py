@@ -11,6 +11,7 @@ import sys
 import click
 
 from tray import __version__
+from tray.cli import logfile
 from tray.cli.options import examples
 
 _COMMANDS = {
@@ -83,7 +84,7 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    """Make the standard streams and SIGTERM what every command can rely on."""
+    """Make the standard streams, SIGTERM and the log what every command can rely on."""
     if sys.stdout is None:  # started with `>&-`
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - stays open to the end
     # A terminal without UTF-8 shows a question mark instead of ending the program.
@@ -91,6 +92,7 @@ def _prepare() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    logfile.start()
 
 
 def _run(arguments: list[str]) -> int:
