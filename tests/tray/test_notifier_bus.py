@@ -145,14 +145,14 @@ class Desk:
             on_action=lambda bubble, action: self.pressed.append((bubble, action)),
             on_dismiss=self.dismissed.append,
             on_problems=lambda problems: self.reported.append(tuple(p.code for p in problems)),
-            reply_limit=0.1,
+            reply_limit=0.25,
         )
         self.show = self.notifier.show
 
     async def start(self) -> None:
         """Start where a server runs, and get to know it."""
         await self.notifier.start()
-        await until(lambda: self.notifier.capabilities)
+        await self.notifier._server.get_capabilities()
 
     @property
     def problems(self) -> set[str]:
@@ -181,6 +181,12 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def shown(daemon: Daemon, *bubbles: Bubble) -> None:
     await until(lambda: sorted(daemon.titles) == sorted(bubble.title for bubble in bubbles))
+
+
+async def taken(desk: Desk, *bubbles: Bubble) -> None:
+    """Wait until the notifier knows as well that they are shown."""
+    slots = desk.notifier._slots
+    await until(lambda: all(slots[bubble.id].shown == bubble for bubble in bubbles))
 
 
 class TestWhatIsSent:
@@ -504,7 +510,7 @@ class TestTheServer:
 
     async def test_an_answer_while_it_hangs(self, connected: Desk, daemon: Daemon) -> None:
         connected.show([OTHER])
-        await shown(daemon, OTHER)
+        await taken(connected, OTHER)
         daemon.hangs = True
         connected.show([OTHER, ASK])
         await until(lambda: connected.problems)
@@ -583,7 +589,7 @@ class TestTheServer:
         desk.notifier._reply_limit = 10.0
         desk.show([ASK])
         await until(lambda: log.exists() and "Notify" in log.read_text(), within=10.0)
-        await until(lambda: desk.notifier._slots["1/a"].shown == ASK)
+        await taken(desk, ASK)
         assert log.read_text().split().count("Notify") == 1
 
     async def test_cannot_be_started(self, desk: Desk, no_bus: Bus) -> None:
@@ -610,10 +616,10 @@ class TestTheBus:
         await daemon.stop()
 
     async def test_goes_and_comes_back(self, desk: Desk, bus: Bus) -> None:
-        daemon = await Daemon().start()
+        await Daemon().start()
         await desk.start()
         desk.show([ASK, QUIET])
-        await shown(daemon, ASK, QUIET)
+        await taken(desk, ASK, QUIET)
         bus.stop()
         await until(lambda: desk.problems == {"no-bus"})
         assert desk.dismissed == [QUIET]
@@ -648,7 +654,7 @@ class TestTheBus:
 
     async def test_only_our_connection_breaks(self, connected: Desk, daemon: Daemon) -> None:
         connected.show([ASK])
-        await shown(daemon, ASK)
+        await taken(connected, ASK)
         connected.notifier._server.bus.disconnect()
         await until(lambda: len(daemon.called("Notify")) == 2)
         await shown(daemon, ASK)
@@ -725,7 +731,7 @@ class TestTheEnd:
     async def test_does_not_wait_for_a_server_that_hangs(self, desk: Desk, daemon: Daemon) -> None:
         await desk.start()
         desk.show([ASK, OTHER])
-        await shown(daemon, ASK, OTHER)
+        await taken(desk, ASK, OTHER)
         daemon.hangs = True
         desk.show([ASK, OTHER, QUIET])
         await until(lambda: desk.problems)
