@@ -103,14 +103,12 @@ class LiveTable:
         update = self._update
         if update is None:
             return Text()
-        foot = [
-            Text(one_line(f"⚠ {problem.message}"), style="yellow") for problem in update.problems
-        ]
-        foot.append(Text(self._hint, style="dim"))
         width, height = self._console.size
-        room = max(height - len(foot) - 1, 1)
-        body = table.listing(update.tracked.sessions, time.time(), width, room)
-        return Group(body, *foot)
+        foot = [Text(one_line(f"⚠ {problem.message}"), "yellow") for problem in update.problems]
+        foot.append(Text(self._hint, "dim"))
+        below = [line for text in foot for line in text.wrap(self._console, width)]
+        room = max(height - len(below) - 1, 1)
+        return Group(table.listing(update.tracked.sessions, time.time(), width, room), *below)
 
 
 class ChangeLines:
