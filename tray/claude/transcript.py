@@ -40,7 +40,7 @@ _SETTING_REACH = 64 * 1024
 _LINE_LIMIT = 32 * 1024 * 1024
 """Bytes of the longest line that is held, which no request to the model's API exceeds; a longer
 one counts as malformed."""
-_SETTING = re.compile(rb'(?:^|\n)\{"type":"(custom-title|ai-title|tag|permission-mode)"')
+_SETTING = re.compile(rb'\n\{"type":"(custom-title|ai-title|tag|permission-mode)"')
 """How the lines begin that are looked for before the window."""
 _OVERLAP = 64
 """Bytes more than what `_SETTING` takes, so that none is missed between two pieces."""
@@ -250,14 +250,15 @@ def _add_settings(descriptor: int, start: int, conversation: Conversation) -> No
     while wanted and end > lowest:
         begin = max(end - 4 * _CHUNK, lowest)
         data = os.pread(descriptor, end - begin + _OVERLAP, begin)
+        if begin == 0:
+            data = b"\n" + data
         for match in reversed(list(_SETTING.finditer(data))):
-            kind = match.group(1)
-            if kind not in wanted or begin + match.start() >= start:
+            if match.group(1) not in wanted:
                 continue
             entry = parse(_line_around(descriptor, begin + match.start(1)))
             if entry.kind is EntryKind.TITLE:
                 fold(conversation, entry)
-                wanted.discard(kind)
+                wanted.discard(match.group(1))
         end = begin
 
 
