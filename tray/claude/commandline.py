@@ -9,6 +9,7 @@ loses its arguments.
 from __future__ import annotations
 
 import enum
+import functools
 import os
 import re
 from dataclasses import dataclass
@@ -102,6 +103,7 @@ def is_client(comm: str, argv: tuple[str, ...]) -> bool:
     return _arguments(comm, argv) is not None
 
 
+@functools.lru_cache(maxsize=1024)
 def classify(comm: str, argv: tuple[str, ...]) -> CommandLine:
     """Tell what a process is."""
     arguments = _arguments(comm, argv)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from tray.claude.conversation import Phase, TitleSource
 from tray.claude.domains import MAY_BE_GONE_AFTER
 from tray.claude.joining import key_of_record
 from tray.session import Kind, Observation, Reason, Source, State
-from tray.system.git import checkout
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from tray.claude.facts import Facts, Verdict
     from tray.claude.joining import Session
     from tray.claude.registry import Record
+    from tray.system.git import Checkout
 
 ENDED_FOR = 600.0
 """Seconds after its last sign of life for which a session that died at work is listed."""
@@ -32,32 +32,29 @@ _PATH = 4096
 """Characters of a path at most (PATH_MAX of Linux)."""
 
 
-def observe(session: Session, facts: Facts, verdict: Verdict, path: str | None) -> Observation:
-    """Compose what is seen of a live session."""
+def observe(
+    session: Session, facts: Facts, verdict: Verdict, path: str | None, place: Checkout | None
+) -> Observation:
+    """Compose what is seen of a live session: its transcript is at `path`, its cwd in `place`."""
     record, process, conversation = session.record, session.process, facts.conversation
-    cwd = _first(
-        record.cwd if record is not None else None,
-        process.cwd if process is not None else None,
-        conversation.cwd if conversation is not None else None,
-    )
-    row = _described(record, conversation, cwd)
     if record is not None and process is None:
         verdict = _unverified(record, verdict, facts.now)
-    return replace(
-        row,
+    cwd = session.cwd or (conversation.cwd if conversation is not None else None)
+    pid = process.pid if process is not None else record.pid if record is not None else None
+    return Observation(
         key=session.key,
-        aliases=session.aliases,
         state=verdict.state,
-        pid=process.pid if process is not None else (record.pid if record is not None else None),
-        session_id=_safe(_session_id(path), session.session_id),
-        name=row.name or (one_line(session.command.name, _TITLE) if session.command.name else None),
+        aliases=session.aliases,
+        pid=pid,
+        session_id=_safe(_session_id(path) or session.session_id),
+        name=_safe(_given_name(record, conversation) or session.command.name),
         reason=verdict.reason,
         detail=verdict.detail,
         ask=verdict.ask,
         unseen=verdict.unseen,
         background=verdict.background,
         since=verdict.since,
-        started=facts.started or row.started,
+        started=session.started,
         kind=_kind(session, headless=facts.headless),
         source=verdict.source,
         transcript=path,
@@ -69,11 +66,16 @@ def observe(session: Session, facts: Facts, verdict: Verdict, path: str | None) 
         error=verdict.error,
         verified=process is not None,
         outcome=_outcome(facts, verdict),
+        **_described(record, conversation, cwd, place),
     )
 
 
 def observe_dead(
-    record: Record, conversation: Conversation | None, path: str | None, now: float
+    record: Record,
+    conversation: Conversation | None,
+    path: str | None,
+    place: Checkout | None,
+    now: float,
 ) -> Observation | None:
     """Compose the row of a session whose process is gone though its record is not.
 
@@ -89,68 +91,82 @@ def observe_dead(
         conversation.last_timestamp if conversation is not None else None,
     )
     last_sign = max((sign for sign in signs if sign is not None), default=None)
-    parked = record.parked_job_id is not None or record.spare
-    if not at_work or parked or last_sign is None or now - last_sign > ENDED_FOR:
+    if not at_work or record.parked_job_id is not None:
         return None
-    return replace(
-        _described(record, conversation, record.cwd),
+    if last_sign is None or now - last_sign > ENDED_FOR:
+        return None
+    return Observation(
         key=key_of_record(record),
         state=State.ENDED,
-        detail="died while waiting" if record.status == "waiting" else "died while working",
         pid=record.pid,
-        session_id=_safe(_session_id(path), record.session_id),
+        session_id=_safe(_session_id(path) or record.session_id),
+        name=_safe(_given_name(record, conversation)),
+        detail="died while waiting" if record.status == "waiting" else "died while working",
         since=last_sign,
+        started=record.started_at,
         kind=Kind.BACKGROUND if record.kind == "bg" or record.job_id else Kind.INTERACTIVE,
         source=Source.REGISTRY if record.status is not None else Source.TRANSCRIPT,
         transcript=path,
+        **_described(record, conversation, record.cwd, place),
     )
 
 
+class _Description(TypedDict):
+    """The fields of an observation that do not depend on the state."""
+
+    title: str | None
+    project: str | None
+    cwd: str | None
+    worktree: str | None
+    branch: str | None
+    preview: str | None
+    entrypoint: str | None
+    version: str | None
+    config_root: str | None
+    record: str | None
+    job_id: str | None
+
+
 def _described(
-    record: Record | None, conversation: Conversation | None, cwd: str | None
-) -> Observation:
-    """Fill in what does not depend on the state."""
-    place = checkout(cwd) if cwd is not None else None
+    record: Record | None,
+    conversation: Conversation | None,
+    cwd: str | None,
+    place: Checkout | None,
+) -> _Description:
     top = (place.repository or place.root) if place is not None else cwd
     branch = (place.branch or place.detached) if place is not None else None
-    if place is None and conversation is not None and not (cwd and os.path.isdir(cwd)):
-        branch = conversation.git_branch
-    title = conversation.title if conversation is not None else None
-    name = _given_name(record)
-    if name is None and conversation is not None:
-        name = conversation.titles.get(TitleSource.CUSTOM)
-    return Observation(
-        key="",
-        state=State.UNKNOWN,
-        name=_safe(name),
-        title=_safe(title[0] if title is not None else None),
-        project=_safe(os.path.basename(top.rstrip("/")) or top if top else None),
+    title = preview = entrypoint = version = None
+    if conversation is not None:
+        titled = conversation.title
+        title = titled[0] if titled is not None else None
+        preview = one_line(conversation.preview or "", _PREVIEW) or None
+        entrypoint, version = conversation.entrypoint, conversation.version
+        if place is None and not (cwd and os.path.isdir(cwd)):
+            branch = conversation.git_branch
+    if record is not None:
+        entrypoint, version = record.entrypoint or entrypoint, record.version or version
+    return _Description(
+        title=_safe(title),
+        project=_safe(os.path.basename(top.rstrip("/")) or top) if top else None,
         cwd=one_line(cwd, _PATH) if cwd else None,
-        worktree=_safe(place.worktree if place is not None else None),
+        worktree=_safe(place.worktree) if place is not None else None,
         branch=_safe(branch),
-        preview=one_line(conversation.preview, _PREVIEW) or None
-        if conversation is not None and conversation.preview
-        else None,
-        started=record.started_at if record is not None else None,
-        entrypoint=_safe(
-            record.entrypoint if record is not None else None,
-            conversation.entrypoint if conversation is not None else None,
-        ),
-        version=_safe(
-            record.version if record is not None else None,
-            conversation.version if conversation is not None else None,
-        ),
+        preview=preview,
+        entrypoint=_safe(entrypoint),
+        version=_safe(version),
         config_root=record.config_root if record is not None else None,
         record=record.path if record is not None else None,
         job_id=record.job_id if record is not None else None,
     )
 
 
-def _given_name(record: Record | None) -> str | None:
+def _given_name(record: Record | None, conversation: Conversation | None) -> str | None:
     """Return the name that a person gave; others are made from the directory, job or title."""
-    if record is None or record.name_source not in (None, "user"):
-        return None
-    return record.name if record.name != record.job_id else None
+    if record is not None and record.name_source in (None, "user"):
+        name = record.name if record.name != record.job_id else None
+        if name is not None:
+            return name
+    return conversation.titles.get(TitleSource.CUSTOM) if conversation is not None else None
 
 
 def _unverified(record: Record, verdict: Verdict, now: float) -> Verdict:
@@ -181,11 +197,6 @@ def _session_id(path: str | None) -> str | None:
     return os.path.basename(path).removesuffix(".jsonl") if path is not None else None
 
 
-def _first(*values: str | None) -> str | None:
-    return next((value for value in values if value), None)
-
-
-def _safe(*values: str | None) -> str | None:
-    """Return the first text there is, made safe to show."""
-    text = _first(*values)
+def _safe(text: str | None) -> str | None:
+    """Return a text that is safe to show, if there is one."""
     return one_line(text, _TITLE) or None if text is not None else None

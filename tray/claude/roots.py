@@ -16,9 +16,9 @@ ENVIRONMENT = frozenset({CONFIG_DIR, "HOME"})
 
 
 def root_of(environment: Mapping[str, str]) -> str | None:
-    """Return the config root of a client with that environment, under its real path."""
-    named = environment.get(CONFIG_DIR)
-    return _real(named or os.path.join(environment.get("HOME", ""), ".claude"))
+    """Return the config root of a client with that environment."""
+    root = environment.get(CONFIG_DIR) or os.path.join(environment.get("HOME", ""), ".claude")
+    return root if _is_path(root) else None
 
 
 def config_roots(
@@ -28,19 +28,17 @@ def config_roots(
 
     `of_processes` are the roots of live clients, by their own environments.
     """
+    config_home = environ.get("XDG_CONFIG_HOME", "")
     candidates = (
         os.path.join(home, ".claude"),
         # Where some versions look first.
-        os.path.join(_real(environ.get("XDG_CONFIG_HOME")) or f"{home}/.config", "claude"),
-        environ.get(CONFIG_DIR),
+        os.path.join(config_home if _is_path(config_home) else f"{home}/.config", "claude"),
+        environ.get(CONFIG_DIR, ""),
         *of_processes,
     )
-    found = (_real(candidate) for candidate in candidates)
-    return tuple(dict.fromkeys(root for root in found if root is not None))
+    paths = {path: None for path in candidates if _is_path(path)}
+    return tuple(dict.fromkeys(map(os.path.realpath, paths)))
 
 
-def _real(path: str | None) -> str | None:
-    """Return the real path; `None` for what is no absolute one."""
-    if path is None or not os.path.isabs(path) or "\0" in path:
-        return None
-    return os.path.realpath(path)
+def _is_path(path: str) -> bool:
+    return os.path.isabs(path) and "\0" not in path

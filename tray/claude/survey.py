@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tray.claude import roots as config
@@ -22,6 +23,7 @@ from tray.claude.observing import observe, observe_dead
 from tray.claude.registry import Registry
 from tray.claude.verdict import judge
 from tray.session import Observation, Problem, Reason, Snapshot, Source, State
+from tray.system.git import Checkout, checkout
 from tray.system.processes import (
     Process,
     ProcessTable,
@@ -45,9 +47,21 @@ POLL = 0.5
 """Seconds between two looks at a session that publishes no status and is not at rest."""
 TORN = 0.05
 """Seconds after which a record is read again that was just being written."""
+_PLACE_KEPT = 1.5
+"""Seconds for which a directory's branch is not read again."""
 _CHILD_SESSION = "CLAUDE_CODE_CHILD_SESSION"
 _ENVIRONMENT = config.ENVIRONMENT | {_CHILD_SESSION}
 """All that is ever read of a client's environment: tokens stand there too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What a client's environment tells of it."""
+
+    root: str | None
+    """Its config root, as it is named there."""
+    child_session: bool
+    """Started inside another session."""
 
 
 class Surveyor:
@@ -70,7 +84,9 @@ class Surveyor:
         self._only_roots = None if roots is None else tuple(map(os.path.realpath, roots))
         self._idle_after = idle_after
         self._table = ProcessTable(is_client, maybe)
-        self._environments: dict[tuple[int, int], dict[str, str]] = {}
+        self._origins: dict[tuple[int, int], _Origin] = {}
+        self._real_roots: dict[str, str] = {}
+        self._places: dict[str, tuple[float, Checkout | None]] = {}
         self._registries: dict[str, Registry] = {}
         self._foreign = ForeignProcesses()
         self._library = Library()
@@ -86,7 +102,7 @@ class Surveyor:
         at = time.time() if now is None else now
         self.next_look = None
         found = self._table.scan()
-        self._read_environments(found)
+        self._read_origins(found)
         self.roots = self._find_roots()
         records = self._read_records(at)
         records, foreign = self._foreign.sort_out(records)
@@ -98,6 +114,8 @@ class Surveyor:
         live = [self._row(session, assignment, at, problems) for session in joined.live]
         dead = [self._dead_row(record, at, problems) for record in joined.dead]
         self._library.let_go()
+        wanted = {session.cwd for session in joined.live}
+        self._places = {cwd: place for cwd, place in self._places.items() if cwd in wanted}
         self._note_what_to_watch(joined.live, assignment)
         return Snapshot(
             at,
@@ -116,20 +134,18 @@ class Surveyor:
         """Return (pid, start ticks) of the live sessions' processes, as the last look found."""
         return self._pids
 
-    def _read_environments(self, processes: Iterable[Process]) -> None:
-        known = self._environments
-        self._environments = {}
+    def _read_origins(self, processes: Iterable[Process]) -> None:
+        known, self._origins = self._origins, {}
         for process in processes:
             identity = (process.pid, process.start_ticks)
-            self._environments[identity] = (
-                known[identity] if identity in known else environment(process.pid, _ENVIRONMENT)
-            )
+            self._origins[identity] = known.get(identity) or _origin(process)
+        named = {origin.root for origin in self._origins.values() if origin.root is not None}
+        self._real_roots = {root: os.path.realpath(root) for root in named}
 
     def _find_roots(self) -> tuple[str, ...]:
         if self._only_roots is not None:
             return self._only_roots
-        of_processes = map(config.root_of, self._environments.values())
-        return config.config_roots(self._home, self._environ, filter(None, of_processes))
+        return config.config_roots(self._home, self._environ, sorted(self._real_roots.values()))
 
     def _in_roots(
         self, processes: Iterable[Process], records: Iterable[Record]
@@ -145,8 +161,8 @@ class Surveyor:
         ]
 
     def _root_of(self, process: Process) -> str | None:
-        identity = (process.pid, process.start_ticks)
-        return config.root_of(self._environments.get(identity, {}))
+        origin = self._origins.get((process.pid, process.start_ticks))
+        return self._real_roots.get(origin.root or "") if origin is not None else None
 
     def _read_records(self, at: float) -> list[Record]:
         records: list[Record] = []
@@ -165,8 +181,6 @@ class Surveyor:
         for record in records:
             if record.pid not in found and (process := read_process(record.pid)) is not None:
                 found[record.pid] = process
-                identity = (process.pid, process.start_ticks)
-                self._environments[identity] = {config.CONFIG_DIR: record.config_root}
         return tuple(found.values())
 
     def _assign(self, live: Sequence[Session], problems: list[Problem]) -> Assignment:
@@ -220,7 +234,8 @@ class Surveyor:
                 if session_id is not None
                 else None
             )
-            return observe_dead(record, self._library.conversation(path), path, at)
+            conversation = self._library.conversation(path)
+            return observe_dead(record, conversation, path, self._place(record.cwd), at)
         except Exception:
             log.exception("the record %s could not be read", record.path)
             problems.append(_unreadable(record.path))
@@ -274,7 +289,19 @@ class Surveyor:
         if session.silent and at_work:
             # A tool that was approved shows by its process alone.
             self._look_again(at + POLL)
-        return observe(session, facts, verdict, path)
+        cwd = session.cwd or (conversation.cwd if conversation is not None else None)
+        return observe(session, facts, verdict, path, self._place(cwd))
+
+    def _place(self, cwd: str | None) -> Checkout | None:
+        """Return the checkout that a directory is in, as it was a moment ago at most."""
+        if cwd is None:
+            return None
+        now = time.monotonic()
+        read_at, place = self._places.get(cwd, (float("-inf"), None))
+        if now - read_at >= _PLACE_KEPT:
+            place = checkout(cwd)
+            self._places[cwd] = (now, place)
+        return place
 
     def _children(
         self, session: Session, conversation: Conversation | None
@@ -291,12 +318,17 @@ class Surveyor:
         return tuple(Child(child.started, child.argv) for child in children(session.process.pid))
 
     def _is_child_session(self, process: Process) -> bool:
-        identity = (process.pid, process.start_ticks)
-        return bool(self._environments.get(identity, {}).get(_CHILD_SESSION))
+        origin = self._origins.get((process.pid, process.start_ticks))
+        return origin is not None and origin.child_session
 
     def _look_again(self, at: float) -> None:
         if self.next_look is None or at < self.next_look:
             self.next_look = at
+
+
+def _origin(process: Process) -> _Origin:
+    found = environment(process.pid, _ENVIRONMENT)
+    return _Origin(config.root_of(found), bool(found.get(_CHILD_SESSION)))
 
 
 def _unreadable(what: str) -> Problem:
