@@ -19,7 +19,7 @@ from dbus_fast.errors import DBusError
 from desktop_notifier.backends.dbus import DEFAULT_ACTION_KEY, DBusDesktopNotifier
 from desktop_notifier.common import Capability
 
-from tray.desktop.bus import ask_bus, call, connect
+from tray.desktop.bus import ask_bus, call, connect, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,8 +120,7 @@ class NotificationServer(DBusDesktopNotifier):
 
     async def disconnected(self) -> None:
         """Wait for the end of the connection."""
-        # To cancel this waiting must not cancel the one future that the bus has for its end.
-        await asyncio.shield(asyncio.ensure_future(self._ended()))
+        await ended(self.bus)
 
     async def disconnect(self) -> None:
         """End the connection, and forget all that was known of the server."""
@@ -160,10 +159,6 @@ class NotificationServer(DBusDesktopNotifier):
         """Ask the server to close all our bubbles, without waiting for an answer."""
         for platform_id in self._platform_to_interface_notification_identifier:
             self._close_unheard(platform_id)
-
-    async def _ended(self) -> None:
-        with suppress(Exception):  # However it ended.
-            await self.bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
 
     async def _init_dbus(self) -> ProxyInterface:
         self.bus: MessageBus = await connect()
