@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +15,13 @@ import pytest
 
 from tray.system import processes
 from tray.system.processes import (
-    ProcessTable,
+    Process,
+    boot_time,
     children,
     environment,
     find_in_namespace,
     is_alive,
+    machine_id,
     parent_chain,
     pid_domain,
     pid_namespace,
@@ -26,113 +30,200 @@ from tray.system.processes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    Spawn = Callable[..., subprocess.Popen[bytes]]
+    WaitUntil = Callable[..., object]
 
-@pytest.fixture
-def spawn() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    started: list[subprocess.Popen[bytes]] = []
-
-    def run(*argv: str, **options: object) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(argv, **options)  # type: ignore[call-overload]
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        if process.stdin is not None:
-            process.stdin.close()
-        process.kill()
-        process.wait()
+NO_SUCH_PID = 2**22 + 1  # PID_MAX_LIMIT, and one more.
 
 
-def named(tmp_path: Path, name: str, source: str = "/bin/sleep") -> str:
-    """Return the path of a program under another name, as `comm` shows it."""
-    path = tmp_path / name
-    path.symlink_to(source)
-    return str(path)
+def ready(pid: int) -> Process:
+    """Read a process that is there; `argv` is empty for a moment while a program starts."""
+    found = read_process(pid)
+    assert found is not None
+    return found
 
 
-def test_a_live_process(spawn: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> None:
+def start(spawn: Spawn, wait_until: WaitUntil, *argv: str, **options: object) -> Process:
+    """Start a program and return what /proc tells once it runs."""
+    child = spawn(*argv, **options)
+    wait_until(lambda: (p := read_process(child.pid)) is not None and p.argv == argv)
+    return ready(child.pid)
+
+
+def test_a_live_process(spawn: Spawn, tmp_path: Path, wait_until: WaitUntil) -> None:
     before = time.time()
-    child = spawn("/bin/sleep", "60", cwd=tmp_path)
-    found = read_process(child.pid)
-    assert found is not None
-    assert (found.argv, found.comm) == (("/bin/sleep", "60"), "sleep")
-    assert (found.ppid, found.uid, found.cwd) == (os.getpid(), os.getuid(), str(tmp_path))
-    assert found.exe is not None
+    found = start(spawn, wait_until, "/bin/sleep", "60", cwd=tmp_path)
+    assert (found.comm, found.ppid, found.uid) == ("sleep", os.getpid(), os.geteuid())
+    assert found.cwd == str(tmp_path)
+    assert found.exe == os.path.realpath("/bin/sleep")
+    assert found.state in {"S", "R", "D"}
     assert abs(found.started - before) < 5
-    assert is_alive(child.pid, found.start_ticks)
-    assert not is_alive(child.pid, found.start_ticks + 1), "the pid is another process's now"
+    assert boot_time() < found.started
 
 
-def test_a_killed_one_that_nobody_waited_for_is_gone(
-    spawn: Callable[..., subprocess.Popen[bytes]], wait_until: Callable[..., object]
+def test_a_start_time_is_always_the_same(spawn: Spawn, wait_until: WaitUntil) -> None:
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    assert {ready(found.pid).started for _ in range(50)} == {found.started}
+
+
+def test_a_clock_that_is_set_moves_the_start_times(
+    spawn: Spawn, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    child = spawn("/bin/sleep", "60")
-    found = read_process(child.pid)
-    assert found is not None
-    child.kill()
-    wait_until(lambda: read_process(child.pid) is None)
-    assert os.path.exists(f"/proc/{child.pid}"), "still there as a zombie"
-    assert not is_alive(child.pid, found.start_ticks)
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    real = time.time
+    with monkeypatch.context() as patched:
+        patched.setattr(processes.time, "time", lambda: real() + 3600)
+        assert 3599 < ready(found.pid).started - found.started < 3601
+    assert abs(ready(found.pid).started - found.started) < 1
 
 
-def test_a_stopped_one_says_so(
-    spawn: Callable[..., subprocess.Popen[bytes]], wait_until: Callable[..., object]
-) -> None:
-    child = spawn("/bin/sleep", "60")
-    child.send_signal(signal.SIGSTOP)
-    wait_until(lambda: (p := read_process(child.pid)) is not None and p.state == "T")
+def test_a_pid_that_is_another_processs_now(spawn: Spawn, wait_until: WaitUntil) -> None:
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    assert is_alive(found.pid, found.start_ticks)
+    assert not is_alive(found.pid, found.start_ticks + 1)
 
 
-@pytest.mark.parametrize("pid", [0, 2**22 + 1, 2**40])
+def test_a_killed_one_that_nobody_waited_for_is_gone(spawn: Spawn, wait_until: WaitUntil) -> None:
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    os.kill(found.pid, signal.SIGKILL)
+    wait_until(lambda: read_process(found.pid) is None)
+    assert os.path.exists(f"/proc/{found.pid}"), "still there as a zombie"
+    assert not is_alive(found.pid, found.start_ticks)
+    assert found.pid not in {child.pid for child in children(os.getpid())}
+
+
+def test_a_stopped_one_says_so(spawn: Spawn, wait_until: WaitUntil) -> None:
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    os.kill(found.pid, signal.SIGSTOP)
+    wait_until(lambda: ready(found.pid).state == "T")
+    assert is_alive(found.pid, found.start_ticks)
+    os.kill(found.pid, signal.SIGCONT)
+    wait_until(lambda: ready(found.pid).state != "T")
+
+
+@pytest.mark.parametrize("pid", [-1, 0, NO_SUCH_PID, 2**40])
 def test_no_such_process(pid: int) -> None:
     assert read_process(pid) is None
+    assert not is_alive(pid, 0)
     assert children(pid) == ()
     assert environment(pid, {"HOME"}) == {}
     assert parent_chain(pid) == ()
+    assert pid_namespace(pid) is None
 
 
 @pytest.mark.parametrize(
-    "name", ["a) S 1 (b", "two\nlines", "caf\u00e9", "((((", "blank blank", "\udcff"]
+    "name",
+    ["a) S 1 (b", "two\nlines", "café", "((((", "blank blank", "\udcff", ")", "tab\t", "a\\nb"],
 )
-def test_any_name_is_read(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-    tmp_path: Path,
-    name: str,
-    wait_until: Callable[..., object],
+def test_any_name_is_read(spawn: Spawn, tmp_path: Path, name: str, wait_until: WaitUntil) -> None:
+    (tmp_path / name).symlink_to("/bin/sleep")
+    found = start(spawn, wait_until, str(tmp_path / name), "60")
+    assert (found.comm, found.ppid) == (name, os.getpid())
+
+
+def test_a_name_longer_than_the_kernel_keeps(
+    spawn: Spawn, tmp_path: Path, wait_until: WaitUntil
 ) -> None:
-    child = spawn(named(tmp_path, name), "60")
-    found = wait_until(lambda: (p := read_process(child.pid)) and p.comm == name and p)
-    assert isinstance(found, processes.Process)
-    assert found.ppid == os.getpid()
+    name = "é" * 10
+    (tmp_path / name).symlink_to("/bin/sleep")
+    found = start(spawn, wait_until, str(tmp_path / name), "60")
+    assert os.fsencode(found.comm) == name.encode()[:15], "cut within a character"
 
 
-def test_a_title_padded_with_blanks(
-    spawn: Callable[..., subprocess.Popen[bytes]], wait_until: Callable[..., object]
+@pytest.mark.parametrize(
+    ("program", "word"),
+    [("claude", "fix this "), ("", ""), ("a\nb", "two\nlines"), ("\udce9", "x")],
+)
+def test_any_command_line_is_read(
+    spawn: Spawn, wait_until: WaitUntil, program: str, word: str
 ) -> None:
-    child = spawn("claude      ", "60", executable="/bin/sleep")
-    found = wait_until(lambda: (p := read_process(child.pid)) and p.argv[0] != sys.executable and p)
-    assert isinstance(found, processes.Process)
-    assert found.argv[0].strip() == "claude"
+    argv = (program, "-c", "read line", word, "end")
+    start(spawn, wait_until, *argv, executable="/bin/sh", stdin=subprocess.PIPE)
 
 
-def test_the_terminal(spawn: Callable[..., subprocess.Popen[bytes]]) -> None:
-    leader, follower = os.openpty()
-    try:
-        child = spawn(
-            "/bin/sleep", "60", stdin=follower, start_new_session=True,
-            preexec_fn=lambda: os.close(os.open(os.ttyname(follower), os.O_RDWR)),
-        )  # fmt: skip
-        found = read_process(child.pid)
-        assert found is not None
-        assert found.tty == os.ttyname(follower)
-        assert tty_access_time(found.tty) is not None
-    finally:
-        os.close(leader)
-        os.close(follower)
+TITLED = """
+import ctypes, sys, time
+title, pad = sys.argv[1].encode(), sys.argv[2].encode() or bytes(1)
+first, end = map(int, open("/proc/self/stat").read().split()[47:49])
+ctypes.memmove(first, title.ljust(end - first - 1, pad) + bytes(1), end - first)
+print(flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("padding", ["", " "])
+def test_a_title_padded_to_the_old_length(
+    spawn: Spawn, wait_until: WaitUntil, padding: str
+) -> None:
+    child = spawn(sys.executable, "-c", TITLED, "claude", padding, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    assert ready(child.pid).argv == ("claude",)
+
+
+def test_a_long_command_line_is_read_whole(spawn: Spawn, wait_until: WaitUntil) -> None:
+    start(
+        spawn, wait_until, "sh", "-c", "read line", *("x" * 100_000 for _ in range(5)),
+        executable="/bin/sh", stdin=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def test_a_deleted_directory_and_program_keep_their_paths(
+    spawn: Spawn, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    folder, program = tmp_path / "work", tmp_path / "sleep"
+    folder.mkdir()
+    shutil.copy("/bin/sleep", program)
+    found = start(spawn, wait_until, str(program), "60", cwd=folder)
+    folder.rmdir()
+    program.unlink()
+    found = ready(found.pid)
+    assert (found.cwd, found.exe) == (str(folder), str(program))
+
+
+def test_a_directory_that_is_called_deleted(
+    spawn: Spawn, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    folder = tmp_path / "work (deleted)"
+    folder.mkdir()
+    assert start(spawn, wait_until, "/bin/sleep", "60", cwd=folder).cwd == str(folder)
+
+
+WITH_TERMINAL = (
+    "import os,pty,sys; os.execv('/bin/sleep', ['sleep','60']) if pty.fork()[0] == 0 else os.wait()"
+)
+
+
+@pytest.fixture
+def at_terminal(spawn: Spawn, wait_until: WaitUntil) -> Process:
+    """Return a process that has a terminal of its own."""
+    outer = spawn(sys.executable, "-c", WITH_TERMINAL)
+    wait_until(lambda: [p for p in children(outer.pid) if p.argv == ("sleep", "60")])
+    return children(outer.pid)[0]
+
+
+def test_the_terminal(at_terminal: Process) -> None:
+    assert at_terminal.tty == os.readlink(f"/proc/{at_terminal.pid}/fd/0")
+    access = tty_access_time(at_terminal.tty)
+    assert access is not None
+    assert abs(access - time.time()) < 60
+
+
+def test_no_terminal(spawn: Spawn, wait_until: WaitUntil) -> None:
+    found = start(spawn, wait_until, "/bin/sleep", "60", start_new_session=True)
+    assert found.tty is None
+
+
+def test_another_terminal_of_the_same_number_is_not_it(
+    at_terminal: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container's /dev/pts has the device numbers of this one."""
+    monkeypatch.setattr(processes.os.path, "samestat", lambda here, there: False)
+    assert ready(at_terminal.pid).tty is None
 
 
 def test_what_is_no_terminal_has_no_access_time(tmp_path: Path) -> None:
@@ -141,144 +232,128 @@ def test_what_is_no_terminal_has_no_access_time(tmp_path: Path) -> None:
     assert tty_access_time("a\0b") is None
 
 
-def test_only_the_named_variables_are_read(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-) -> None:
-    child = spawn("/bin/sleep", "60", env={"ROOT": "/r=x", "TOKEN": "secret", "EMPTY": ""})
-    assert environment(child.pid, {"ROOT", "EMPTY", "NONE"}) == {"ROOT": "/r=x", "EMPTY": ""}
+def test_only_the_named_variables_are_read(spawn: Spawn, wait_until: WaitUntil) -> None:
+    variables = {
+        "ROOT": "/r=x",
+        "TOKEN": "secret",
+        "EMPTY": "",
+        "LAST": "caf\udce9",
+        "BIG": "x" * 99_999,
+    }
+    found = start(spawn, wait_until, "/bin/sleep", "60", env=variables)
+    assert environment(found.pid, {"ROOT", "EMPTY", "LAST", "NONE", "TOK"}) == {
+        "ROOT": "/r=x",
+        "EMPTY": "",
+        "LAST": "caf\udce9",
+    }
 
 
-def test_children_and_parents(
-    spawn: Callable[..., subprocess.Popen[bytes]], wait_until: Callable[..., object]
-) -> None:
-    child = spawn("/bin/sh", "-c", "/bin/sleep 60 & /bin/sleep 61 & wait")
-    found = wait_until(
-        lambda: len(c := [p for p in children(child.pid) if p.comm == "sleep"]) == 2 and c
+def test_children_and_ancestors(spawn: Spawn, wait_until: WaitUntil) -> None:
+    outer = spawn(
+        "/bin/sh", "-c", "/bin/sleep 60 & /bin/sleep 61 & read line", stdin=subprocess.PIPE
     )
-    assert isinstance(found, list)
-    assert [p.argv[1] for p in sorted(found, key=lambda p: p.argv)] == ["60", "61"]
-    assert [p.pid for p in parent_chain(found[0].pid)][:2] == [child.pid, os.getpid()]
-    for process in found:
-        os.kill(process.pid, signal.SIGKILL)
+    names = [("/bin/sleep", "60"), ("/bin/sleep", "61")]
+    wait_until(lambda: [p.argv for p in children(outer.pid)] == names)
+    inner = children(outer.pid)
+    try:
+        assert [p.pid for p in parent_chain(inner[1].pid)][:2] == [outer.pid, os.getpid()]
+        assert parent_chain(inner[1].pid)[-1].ppid == 0, "up to the first process"
+    finally:
+        for process in inner:
+            os.kill(process.pid, signal.SIGKILL)
+
+
+def test_many_children_are_listed_whole(tmp_path: Path) -> None:
+    """A busy process has more than one read gives."""
+    pids = range(1_000_000, 1_002_000)
+    task = tmp_path / "1" / "task" / "1"
+    task.mkdir(parents=True)
+    (task / "children").write_text(" ".join(map(str, pids)))
+    assert processes._child_pids(1, str(tmp_path)) == set(pids)
 
 
 def test_children_without_the_kernels_list(
-    spawn: Callable[..., subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+    spawn: Spawn, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """CONFIG_PROC_CHILDREN is a choice."""
     real = processes._read
     monkeypatch.setattr(
-        processes, "_read", lambda path: None if path.endswith("/children") else real(path)
+        processes,
+        "_read",
+        lambda path, *rest: None if path.endswith("/children") else real(path, *rest),
     )
-    child = spawn("/bin/sleep", "60")
-    assert child.pid in [process.pid for process in children(os.getpid())]
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    assert found.pid in {process.pid for process in children(os.getpid())}
 
 
-class Table:
-    """A table of the processes called `wanted`."""
-
-    def __init__(self) -> None:
-        self.table = ProcessTable(
-            lambda comm, argv: comm == "wanted", lambda comm: comm == "wanted"
-        )
-
-    def pids(self) -> list[int]:
-        return [process.pid for process in self.table.scan()]
-
-
-def test_the_table_finds_and_loses(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-    tmp_path: Path,
-    wait_until: Callable[..., object],
+@pytest.mark.parametrize("step", ["stat", "", "cmdline", "cwd", "exe", "stat again"])
+def test_a_process_may_vanish_at_any_step(
+    spawn: Spawn, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    table = Table()
-    program = named(tmp_path, "wanted")
-    assert table.pids() == []
-    child = spawn(program, "60")
-    wait_until(lambda: table.pids() == [child.pid])
-    child.kill()
-    wait_until(lambda: table.pids() == [])
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    path = f"/proc/{found.pid}/{step}".rstrip("/").removesuffix(" again")
+    nth = 2 if step == "stat again" else 1
+    calls: list[str] = []
+
+    def dying(name: str) -> Callable[..., object]:
+        real = getattr(os, name)
+
+        def call(argument: str, *rest: object, **options: object) -> object:
+            if argument == path:
+                calls.append(argument)
+                if len(calls) == nth:
+                    os.kill(found.pid, signal.SIGKILL)
+                    os.waitpid(found.pid, 0)
+            return real(argument, *rest, **options)
+
+        return call
+
+    for name in ("open", "stat", "readlink"):
+        monkeypatch.setattr(processes.os, name, dying(name))
+    assert read_process(found.pid) is None
+    assert len(calls) >= nth
 
 
-def test_the_table_sees_a_shell_that_becomes_another_program(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-    tmp_path: Path,
-    wait_until: Callable[..., object],
+def test_out_of_descriptors_is_not_the_end_of_the_others(
+    spawn: Spawn,
+    wait_until: WaitUntil,
+    no_descriptor_left: Callable[[], AbstractContextManager[None]],
 ) -> None:
-    table = Table()
-    program = named(tmp_path, "wanted")
-    child = spawn("/bin/sh", "-c", f"read go; exec {program} 60", stdin=subprocess.PIPE)
-    assert child.pid not in table.pids()
-    assert child.stdin is not None
-    child.stdin.write(b"go\n")
-    child.stdin.flush()
-    wait_until(lambda: table.pids() == [child.pid])
-
-
-def test_the_table_sees_an_old_process_change_its_name_in_time(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-    tmp_path: Path,
-    wait_until: Callable[..., object],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    table = Table()
-    program = named(tmp_path, "wanted")
-    child = spawn("/bin/sh", "-c", f"read go; exec {program} 60", stdin=subprocess.PIPE)
-    assert table.pids() == []
-    later = time.monotonic() + processes._YOUNG + 1
-    monkeypatch.setattr(processes.time, "monotonic", lambda: later)
-    assert child.stdin is not None
-    child.stdin.write(b"go\n")
-    child.stdin.flush()
-    wait_until(lambda: (p := read_process(child.pid)) is not None and p.comm == "wanted")
-    assert table.pids() == [], "not looked at again: it is no longer young"
-    monkeypatch.setattr(processes.time, "monotonic", lambda: later + processes._REREAD_ALL)
-    assert table.pids() == [child.pid]
-
-
-def test_another_users_process_is_not_ours(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., object],
-) -> None:
-    child = spawn(named(tmp_path, "wanted"), "60")
-    wait_until(lambda: Table().pids() == [child.pid])
-    monkeypatch.setattr(processes.os, "geteuid", lambda: os.getuid() + 1)
-    assert Table().pids() == []
-
-
-def test_processes_may_vanish_at_any_step(
-    spawn: Callable[..., subprocess.Popen[bytes]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    child = spawn(named(tmp_path, "wanted"), "60")
-    real = processes._read
-    for step in ("/stat", "/comm", "/cmdline"):
-        monkeypatch.setattr(
-            processes, "_read", lambda path, step=step: None if path.endswith(step) else real(path)
-        )
-        assert child.pid not in [p.pid for p in Table().table.scan() if p.argv]
+    found = start(spawn, wait_until, "/bin/sleep", "60")
+    for look in (
+        lambda: read_process(found.pid),
+        lambda: is_alive(found.pid, found.start_ticks),
+        lambda: children(os.getpid()),
+    ):
+        with no_descriptor_left(), pytest.raises(OSError, match="Too many open files") as failure:
+            look()
+        assert failure.value.errno == errno.EMFILE
 
 
 def test_the_pid_domain_names_this_namespace() -> None:
-    domain = pid_domain()
     namespace = pid_namespace()
+    assert namespace == os.readlink("/proc/self/ns/pid")
+    domain = pid_domain()
+    assert domain == (f"linux:{machine_id()}:{namespace}" if machine_id() else None)
+
+
+@pytest.fixture
+def container(spawn: Spawn, wait_until: WaitUntil) -> Process:
+    """Return a process that is number 1 of a pid namespace of its own."""
+    options = ["--user", "--map-root-user"] if os.geteuid() != 0 else []
+    if subprocess.run(["unshare", *options, "--pid", "--fork", "true"], check=False).returncode:
+        pytest.skip("no pid namespace can be made here (unshare --pid)")
+    outer = spawn("unshare", *options, "--pid", "--fork", "--kill-child", "/bin/sleep", "60")
+    wait_until(lambda: [p for p in children(outer.pid) if p.argv == ("/bin/sleep", "60")])
+    return children(outer.pid)[0]
+
+
+def test_a_process_of_a_container_is_found_under_its_own_number(container: Process) -> None:
+    namespace = pid_namespace(container.pid)
     assert namespace is not None
-    assert namespace.startswith("pid:[")
-    assert domain is None or domain.endswith(namespace)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="making a pid namespace needs root")
-def test_a_process_of_a_container_is_found_under_its_own_number(
-    spawn: Callable[..., subprocess.Popen[bytes]], wait_until: Callable[..., object]
-) -> None:
-    outer = spawn("unshare", "--pid", "--fork", "--kill-child", "/bin/sleep", "60")
-    inner = wait_until(lambda: next((p for p in children(outer.pid) if p.comm == "sleep"), None))
-    assert isinstance(inner, processes.Process)
-    namespace = pid_namespace(inner.pid)
     assert namespace != pid_namespace()
-    found = find_in_namespace(str(namespace), 1)
+    found = find_in_namespace(namespace, 1)
     assert found is not None
-    assert found.pid == inner.pid
-    assert find_in_namespace(str(namespace), 2) is None
+    assert found.pid == container.pid
+    assert find_in_namespace(namespace, 2) is None
+    assert find_in_namespace("pid:[1]", 1) is None

@@ -1,11 +1,14 @@
 """Processes as `/proc` tells them (proc(5)). Knows nothing of any program in particular.
 
 A process may vanish at any step of reading it, and a dead one that nobody has waited for yet
-(a zombie) counts as gone: both are `None` here, never an error.
+(a zombie) counts as gone: both are `None` here, never an error. `OSError` is raised only where
+this very process has no file descriptor or memory left to look with: that tells nothing of the
+others, and must not make them look dead.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -13,18 +16,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
 
 PROC = "/proc"
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _READ_LIMIT = 2 * 1024 * 1024
 """Bytes of a command line or environment read at most (ARG_MAX is 2 MiB by default)."""
 _GONE_STATES = frozenset("ZXx")
+_OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_PTS_MAJOR = 136
+"""Device number of Unix98 pseudo-terminals (devices.txt; the seven beside it are unused)."""
+_DELETED = " (deleted)"
+"""What the kernel puts behind the path of a file or directory that is no more."""
 _CLOCK_SET = 0.1
 """Seconds by which the wall clock must have moved to count as set; less is drift."""
 _YOUNG = 10.0
-"""Seconds after which a process is not expected to become another program by exec any more."""
-_REREAD_ALL = 30.0
+"""Age in seconds from which on a process is not expected to become another program by exec."""
+_LOOK_AT_ALL = 30.0
 """Seconds after which every process is looked at anew, however old."""
 
 
@@ -45,9 +53,11 @@ class Process:
     state: str
     """One letter of stat's field 3; `T` is stopped, and gone ones are never here."""
     cwd: str | None
+    """Working directory; where it was, if it has been deleted."""
     tty: str | None
-    """Path of the controlling terminal."""
+    """Path of the controlling terminal, unless it is one of a container's own `/dev`."""
     exe: str | None
+    """The program's file; where it was, if it has been replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +94,20 @@ def read_process(pid: int, proc: str = PROC) -> Process | None:
         uid = os.stat(folder).st_uid
     except OSError:
         return None
-    argv = _strings(_read(f"{folder}/cmdline") or b"")
     process = Process(
         pid=pid,
         start_ticks=found.start_ticks,
         started=boot_time() + found.start_ticks / _TICKS_PER_SECOND,
         comm=found.comm,
-        argv=argv,
+        argv=_strings(_read(f"{folder}/cmdline", _READ_LIMIT) or b""),
         ppid=found.ppid,
         uid=uid,
         state=found.state,
-        cwd=_link(f"{folder}/cwd"),
+        cwd=_path(f"{folder}/cwd"),
         tty=_tty(pid, found.tty_number, proc),
-        exe=_link(f"{folder}/exe"),
+        exe=_path(f"{folder}/exe"),
     )
+    # Unless another process has the pid by now.
     return process if is_alive(pid, found.start_ticks, proc) else None
 
 
@@ -110,10 +120,10 @@ def is_alive(pid: int, start_ticks: int, proc: str = PROC) -> bool:
 class ProcessTable:
     """All processes of this user that `wanted(comm, argv)` takes, found cheaply again and again.
 
-    Only the comm of new processes is read at each scan. A process may become another program
-    by exec without a new pid or start time (a shell forks, then execs), so young ones are looked
-    at again each time, and all of them now and then. `maybe(comm)` rules out most before their
-    command line is read.
+    `maybe(comm)` rules out most before their command line is read. One that is not wanted is
+    passed over from then on, unless it is young: a process may become another program by exec
+    without a new pid or start time (a shell forks, then execs). Now and then all are looked at
+    again, which also finds an old shell that execs, and a pid that another process has now.
     """
 
     def __init__(
@@ -125,46 +135,36 @@ class ProcessTable:
         self._wanted = wanted
         self._maybe = maybe
         self._proc = proc
-        self._first_seen: dict[int, float] = {}
-        self._found: dict[int, int] = {}
-        self._all_read_at = float("-inf")
+        self._first_seen: dict[str, float] = {}
+        self._passed_over: set[str] = set()
+        self._all_looked_at = float("-inf")
 
     def scan(self) -> tuple[Process, ...]:
         """Return the wanted processes as they are now, by pid."""
         now = time.monotonic()
-        everything = now - self._all_read_at >= _REREAD_ALL
-        if everything:
-            self._all_read_at = now
-        pids = set(_pids(self._proc))
-        for pid in self._first_seen.keys() - pids:
-            del self._first_seen[pid]
-            self._found.pop(pid, None)
-        found = []
-        for pid in sorted(pids):
-            first_seen = self._first_seen.setdefault(pid, now)
-            known = pid in self._found
-            if known or everything or now - first_seen < _YOUNG:
-                process = self._look(pid)
-                if process is not None:
-                    found.append(process)
-        return tuple(found)
+        if now - self._all_looked_at >= _LOOK_AT_ALL:
+            self._all_looked_at = now
+            self._passed_over.clear()
+        names = set(_names(self._proc))
+        self._passed_over &= names
+        for gone in self._first_seen.keys() - names:
+            del self._first_seen[gone]
+        found = [self._look(name, now) for name in names - self._passed_over]
+        return tuple(sorted(filter(None, found), key=lambda process: process.pid))
 
-    def _look(self, pid: int) -> Process | None:
-        comm = _read(f"{self._proc}/{pid}/comm")
-        process = None
+    def _look(self, name: str, now: float) -> Process | None:
+        comm = _read(f"{self._proc}/{name}/comm") if _is_pid(name) else None
         if comm is not None and self._maybe(_text(comm.removesuffix(b"\n"))):
-            process = read_process(pid, self._proc)
-        if (
-            process is None
-            or process.uid != os.geteuid()
-            or not self._wanted(process.comm, process.argv)
-        ):
-            self._found.pop(pid, None)
-            return None
-        if self._found.get(pid, process.start_ticks) != process.start_ticks:
-            self._first_seen[pid] = time.monotonic()
-        self._found[pid] = process.start_ticks
-        return process
+            process = read_process(int(name), self._proc)
+            if (
+                process is not None
+                and process.uid == os.geteuid()
+                and self._wanted(process.comm, process.argv)
+            ):
+                return process
+        if now - self._first_seen.setdefault(name, now) >= _YOUNG:
+            self._passed_over.add(name)
+        return None
 
 
 def children(pid: int, proc: str = PROC) -> tuple[Process, ...]:
@@ -175,21 +175,24 @@ def children(pid: int, proc: str = PROC) -> tuple[Process, ...]:
     """
     if pid <= 0:
         return ()
-    pids: set[int] = set()
-    complete = False
-    for task in _pids(f"{proc}/{pid}/task"):
-        listed = _read(f"{proc}/{pid}/task/{task}/children")
-        if listed is not None:
-            complete = True
-            pids.update(int(word) for word in listed.split())
-    if not complete:
-        for other in _pids(proc):
-            found = _stat(other, proc)
-            if found is not None and found.ppid == pid:
-                pids.add(other)
-    processes = (read_process(child, proc) for child in pids)
+    processes = (read_process(child, proc) for child in _child_pids(pid, proc))
     live = [process for process in processes if process is not None and process.ppid == pid]
     return tuple(sorted(live, key=lambda process: (process.start_ticks, process.pid)))
+
+
+def _child_pids(pid: int, proc: str) -> set[int]:
+    lists = [
+        _read(f"{proc}/{pid}/task/{task}/children", _READ_LIMIT)
+        for task in _pids(f"{proc}/{pid}/task")
+    ]
+    if any(listed is not None for listed in lists):
+        return {int(word) for listed in lists if listed is not None for word in listed.split()}
+    pids = set()
+    for other in _pids(proc):
+        found = _stat(other, proc)
+        if found is not None and found.ppid == pid:
+            pids.add(other)
+    return pids
 
 
 def parent_chain(pid: int, proc: str = PROC) -> tuple[Process, ...]:
@@ -208,7 +211,7 @@ def environment(pid: int, names: Collection[str], proc: str = PROC) -> dict[str,
     """Return those variables of a process's initial environment; no other is even decoded."""
     wanted = {os.fsencode(name): name for name in names}
     found: dict[str, str] = {}
-    for entry in (_read(f"{proc}/{pid}/environ") or b"").split(b"\0"):
+    for entry in (_read(f"{proc}/{pid}/environ", _READ_LIMIT) or b"").split(b"\0"):
         key, equals, value = entry.partition(b"=")
         name = wanted.get(key)
         if equals and name is not None:
@@ -251,25 +254,34 @@ def pid_domain() -> str | None:
 def find_in_namespace(namespace: str, inner_pid: int, proc: str = PROC) -> Process | None:
     """Find the process that is `inner_pid` in another pid namespace, if it is visible here."""
     for pid in _pids(proc):
-        status = _read(f"{proc}/{pid}/status") or b""
-        for line in status.splitlines():
-            if line.startswith(b"NSpid:"):
-                numbers = line.split()[1:]
-                inner = len(numbers) > 1 and int(numbers[-1]) == inner_pid
-                if inner and pid_namespace(pid, proc) == namespace:
-                    return read_process(pid, proc)
-                break
+        if pid_namespace(pid, proc) == namespace and _innermost_pid(pid, proc) == inner_pid:
+            return read_process(pid, proc)
     return None
 
 
-def _pids(folder: str) -> Iterator[int]:
+def _innermost_pid(pid: int, proc: str) -> int | None:
+    """Return the number that a process has in its own pid namespace."""
+    for line in (_read(f"{proc}/{pid}/status", _READ_LIMIT) or b"").splitlines():
+        if line.startswith(b"NSpid:"):
+            return int(line.split()[-1])
+    return None
+
+
+def _names(folder: str) -> list[str]:
     try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in names:
-        if name.isascii() and name.isdecimal():
-            yield int(name)
+        return os.listdir(folder)
+    except OSError as error:
+        if error.errno in _OUT_OF_RESOURCES:
+            raise
+        return []
+
+
+def _is_pid(name: str) -> bool:
+    return name.isascii() and name.isdecimal()
+
+
+def _pids(folder: str) -> list[int]:
+    return [int(name) for name in _names(folder) if _is_pid(name)]
 
 
 def _stat(pid: int, proc: str) -> _Stat | None:
@@ -302,21 +314,31 @@ def _tty(pid: int, number: int, proc: str) -> str | None:
         return None
     major = (number >> 8) & 0xFFF
     minor = (number & 0xFF) | ((number >> 12) & 0xFFF00)
-    if 136 <= major <= 143:  # The eight majors of Unix98 pseudo-terminals (devices.txt).
-        return f"/dev/pts/{minor + (major - 136) * 1_048_576}"
-    if major == 4:
-        return f"/dev/tty{minor}" if minor < 64 else f"/dev/ttyS{minor - 64}"
-    target = _link(f"{proc}/{pid}/fd/0")
-    return target if target is not None and target.startswith("/dev/") else None
+    if major == _PTS_MAJOR:
+        paths = [f"/dev/pts/{minor}"]
+    else:
+        links = (_link(f"{proc}/{pid}/fd/{descriptor}") for descriptor in range(3))
+        paths = [path for path in links if path is not None and path.startswith("/dev/")]
+    for path in paths:
+        try:
+            here, there = os.stat(path), os.stat(f"{proc}/{pid}/root{path}")
+        except OSError:
+            continue
+        # A container has a /dev/pts of its own, with the same device numbers.
+        if here.st_rdev == os.makedev(major, minor) and os.path.samestat(here, there):
+            return path
+    return None
 
 
 def _strings(data: bytes) -> tuple[str, ...]:
-    """Split a command line; trailing blanks left by a program that set its title are dropped."""
+    """Split a command line, or what a program wrote over it as its title.
+
+    Node.js fills the room behind its title with zero bytes, others with blanks.
+    """
     words = data.rstrip(b"\0").split(b"\0") if data else []
-    texts = [_text(word) for word in words]
-    if texts:
-        texts[-1] = texts[-1].rstrip(" ")
-    return tuple(texts)
+    if len(words) == 1:
+        words = [words[0].rstrip(b" ")]
+    return tuple(map(_text, words))
 
 
 def _text(data: bytes) -> str:
@@ -330,24 +352,30 @@ def _link(path: str) -> str | None:
         return None
 
 
-def _read(path: str) -> bytes | None:
-    """Read a small kernel file whole; `None` if it vanished or is not ours to read."""
+def _path(link: str) -> str | None:
+    """Return where a link of the kernel leads, or led before that was deleted."""
+    target = _link(link)
+    if target is not None and target.endswith(_DELETED) and not os.path.lexists(target):
+        return target.removesuffix(_DELETED)
+    return target
+
+
+def _read(path: str, limit: int = 0) -> bytes | None:
+    """Read a kernel file; `None` if it vanished or is not ours to read.
+
+    `limit`: bytes to read on for, where it may be longer than one line.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except (OSError, ValueError):
+        try:
+            data = os.read(descriptor, 4096)
+            # Longer ones come in pieces that may be shorter than asked for: `b""` is the end.
+            while len(data) < limit and (piece := os.read(descriptor, 65536)):
+                data += piece
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno in _OUT_OF_RESOURCES:
+            raise
         return None
-    try:
-        data = os.read(descriptor, 65536)
-        if len(data) < 4096:
-            return data
-        pieces = [data]
-        size = len(data)
-        while data and size < _READ_LIMIT:
-            data = os.read(descriptor, 65536)
-            pieces.append(data)
-            size += len(data)
-        return b"".join(pieces)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+    return data
