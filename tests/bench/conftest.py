@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+PROCESSES = 400
+"""Processes that run at least while it is measured."""
 _told: list[str] = []
 
 
@@ -45,6 +48,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"figures ({machine()})")
         for line in _told:
             terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bystanders() -> Iterator[None]:
+    """Other programs, so that as many processes run as on any desktop."""
+    missing = PROCESSES - sum(name.isdecimal() for name in os.listdir("/proc"))
+    started = [subprocess.Popen(["sleep", "infinity"]) for _ in range(missing)]
+    yield
+    for process in started:
+        process.kill()
+    for process in started:
+        process.wait()
 
 
 @pytest.fixture(scope="session")
