@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import select
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 log = logging.getLogger(__name__)
-
-_NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSYS, errno.EPERM})
 
 
 class ProcessPoller:
@@ -37,7 +34,7 @@ class ProcessPoller:
         self._stopped = False
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # Open for as long as this object lives: a number closed too early may be anybody's.
-        weakref.finalize(self, os.close, self._bell)
+        weakref.finalize(self, os.close, self._bell).atexit = False
         self._poll = select.poll()
         self._poll.register(self._bell, select.POLLIN)
         self._thread = threading.Thread(target=self._run, name="process-poller", daemon=True)
@@ -104,18 +101,21 @@ class ProcessPoller:
         try:
             descriptor = os.pidfd_open(pid)
         except ProcessLookupError:
-            self._exited.add(process)
-            self._call_wake()
+            self._tell_exit(process)
             return
         except (OSError, AttributeError, OverflowError) as error:
-            if getattr(error, "errno", None) not in _NO_DESCRIPTOR:
-                log.debug("process %d cannot be watched: %s", pid, error)
+            log.debug("the exit of process %d cannot be watched: %s", pid, error)
             return
-        # Only after opening is it certain that the descriptor stands for that very process.
-        if not is_alive(pid, start_ticks):
+        try:
+            # Only after opening is it certain that the descriptor stands for that very process.
+            same = is_alive(pid, start_ticks)
+        except OSError as error:
+            log.debug("process %d cannot be looked at: %s", pid, error)
             os.close(descriptor)
-            self._exited.add(process)
-            self._call_wake()
+            return
+        if not same:
+            os.close(descriptor)
+            self._tell_exit(process)
             return
         self._pidfds[process] = descriptor
         self._poll.register(descriptor, select.POLLIN)
@@ -125,13 +125,17 @@ class ProcessPoller:
         exited = [process for process, fd in self._pidfds.items() if fd in descriptors]
         for process in exited:
             self._close(process)
-            self._exited.add(process)
+        self._exited.update(exited)
         return bool(exited)
 
     def _close(self, process: tuple[int, int]) -> None:
         descriptor = self._pidfds.pop(process)
         self._poll.unregister(descriptor)
         os.close(descriptor)
+
+    def _tell_exit(self, process: tuple[int, int]) -> None:
+        self._exited.add(process)
+        self._call_wake()
 
     def _call_wake(self) -> None:
         try:
