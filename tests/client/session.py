@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-import secrets
+import re
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -19,21 +18,49 @@ from tray.system.processes import children, read_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 KEY = "sk-ant-made-up-key-of-a-test-0123456789"
 PATIENCE = 40.0
-"""Seconds to wait for something on the screen, at most."""
+"""Seconds to wait at most for what must come: a busy machine is no fault."""
+_PROMPT = re.compile(r"^❯", re.MULTILINE)
+_FOOTERS = ("? for shortcuts", "← for agents", "/tasks", "shift+tab to cycle", "manual mode on")
+_RULE = re.compile(r"^\s*[─▔]{20,}\s*$", re.MULTILINE)
+_DEAF = 1.5
+"""Seconds for which a dialog that has just opened may ignore keys."""
 
 
 class Home:
-    """A made-up person's home: settings, projects, and the config root below it."""
+    """A made-up person's home: their projects, settings, and Claude Code's config root."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
-        self.url = url
         self.root = folder / ".claude"
         self.root.mkdir(parents=True)
+        (folder / "tmp").mkdir()
+        self._state = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "lastOnboardingVersion": "9.9.9",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        }
         self._projects: dict[str, object] = {}
+        self.environment = {
+            "HOME": str(folder),
+            "TMPDIR": str(folder / "tmp"),
+            "PATH": os.environ["PATH"],
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/bash",
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": url,
+            # Nothing but the stub is to be called.
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_INSTALLATION_CHECKS": "1",
+            "npm_config_registry": url,
+        }
 
     def project(self, name: str, *, trusted: bool = True) -> Path:
         """Make a folder to work in, which the client has been told to trust."""
@@ -44,48 +71,31 @@ class Home:
                 "hasTrustDialogAccepted": True,
                 "hasCompletedProjectOnboarding": True,
             }
-        self._write_state()
+        path = self.folder / ".claude.json"
+        state: dict[str, Any] = dict(self._state)
+        if path.exists():
+            state = json.loads(path.read_text())
+        projects = {**self._projects, **state.get("projects", {})}
+        path.write_text(json.dumps({**state, "projects": projects}))
         return folder
 
-    def settings(self, **values: object) -> None:
-        """Write the person's settings (hooks)."""
-        (self.root / "settings.json").write_text(json.dumps(values))
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """All that a client or the tray has in its environment."""
-        return {
-            "HOME": str(self.folder),
-            "PATH": os.environ["PATH"],
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "SHELL": "/bin/bash",
-            "ANTHROPIC_API_KEY": KEY,
-            "ANTHROPIC_BASE_URL": self.url,
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
-        }
-
-    def _write_state(self) -> None:
-        state: dict[str, object] = {
-            "hasCompletedOnboarding": True,
-            "theme": "dark",
-            "lastOnboardingVersion": "9.9.9",
-            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-            "projects": self._projects,
-        }
-        path = self.folder / ".claude.json"
-        with contextlib.suppress(OSError, ValueError):
-            state = json.loads(path.read_text()) | {"projects": self._projects}
-        path.write_text(json.dumps(state))
+    def end_all(self) -> None:
+        """Kill whatever was started in this home and still lives: daemons, pre-warmed workers."""
+        mark = f"HOME={self.folder}".encode()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    own = mark in file.read().split(b"\0")
+                if own:
+                    os.kill(int(pid), signal.SIGKILL)
 
 
 class Terminals:
     """A tmux server of our own; a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        self._socket = folder / "tmux"
-        self._names = (f"t{number}" for number in range(1000))
+        self._socket = str(folder / "tmux")
+        self._names = (f"t{number}" for number in itertools.count())
 
     def __enter__(self) -> Self:
         return self
@@ -94,9 +104,9 @@ class Terminals:
         self.call("kill-server", check=False)
 
     def call(self, *arguments: str, check: bool = True) -> str:
-        # Its own environment is not to be found in any pane.
+        """Run a command of tmux; return what it prints."""
         done = subprocess.run(
-            ["tmux", "-f", "/dev/null", "-S", str(self._socket), *arguments],
+            ["tmux", "-f", "/dev/null", "-S", self._socket, *arguments],
             env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm-256color"},
             capture_output=True,
             text=True,
@@ -117,7 +127,7 @@ class Terminals:
 
 
 class Client:
-    """One client in its terminal."""
+    """One client in its terminal, and the person before it."""
 
     def __init__(
         self,
@@ -133,44 +143,85 @@ class Client:
         self.home = home
         self.cwd = cwd
         started = ["bash", "--norc", "-i"] if in_shell else list(command)
-        self.pane = terminals.open(started, cwd, home.environment)
-        self.pid = int(terminals.call("display-message", "-p", "-t", self.pane, "#{pane_pid}"))
+        self._pane = terminals.open(started, cwd, home.environment)
+        self.pid = int(terminals.call("display-message", "-p", "-t", self._pane, "#{pane_pid}"))
         if in_shell:
             self.type(" ".join(command))
-            self.wait(lambda: children(self.pid), "a client in the shell")
-            self.pid = children(self.pid)[0].pid
+            self.pid = self.wait(lambda: children(self.pid), "a client in the shell")[0].pid
 
-    def wait(self, condition: Callable[[], object], what: str) -> Any:
-        """Wait for a condition, with all that a person would want to know if it stays away."""
+    def wait(self, condition: Callable[[], Any], what: str) -> Any:
+        """Wait until a condition is truthy and return its value; else say how things stand."""
         deadline = time.monotonic() + PATIENCE
         while not (value := condition()):
             if time.monotonic() > deadline:
-                pytest.fail(f"not within {PATIENCE} s: {what}; {self.describe()}")
+                pytest.fail(f"not within {PATIENCE} s: {what}\n{self.describe()}")
             time.sleep(0.02)
         return value
 
     def describe(self) -> str:
-        return f"record {self.record()}, screen:\n{self.screen()}"
+        lines = filter(str.strip, self.screen().splitlines())
+        return "\n".join((f"record: {self.record()}", "screen:", *lines))
 
     def screen(self) -> str:
-        return self._terminals.call("capture-pane", "-p", "-t", self.pane, check=False)
+        return self._terminals.call("capture-pane", "-p", "-t", self._pane, check=False)
 
     def wait_for(self, *texts: str) -> None:
         """Wait until all these texts stand on the screen."""
         self.wait(lambda: all(text in self.screen() for text in texts), f"{texts} on the screen")
 
+    def at_prompt(self) -> bool:
+        """Whether it waits for a prompt."""
+        screen = self.screen()
+        lines = [line for line in screen.splitlines() if line.strip()]
+        return (
+            bool(_PROMPT.search(screen))
+            and any(text in line for line in lines[-2:] for text in _FOOTERS)
+            and "esc to interrupt" not in screen
+        )
+
+    def wait_for_prompt(self) -> Self:
+        """Wait until it has started, and its record is there."""
+        self.wait(lambda: self.at_prompt() and self.record(), "its prompt and its record")
+        return self
+
     def keys(self, *names: str) -> None:
         """Press keys, by tmux's names."""
-        self._terminals.call("send-keys", "-t", self.pane, *names)
+        self._terminals.call("send-keys", "-t", self._pane, *names)
 
     def write(self, text: str) -> None:
-        self._terminals.call("send-keys", "-t", self.pane, "-l", text)
+        """Write text, and see it on the screen."""
+        self._terminals.call("send-keys", "-t", self._pane, "-l", text)
+        self.wait(lambda: text[-30:] in self.screen(), f"{text!r} in the input line")
 
     def type(self, text: str) -> None:
-        """Write a line, see it on the screen, and enter it."""
+        """Write a line and enter it."""
         self.write(text)
-        self.wait(lambda: text[-30:] in self.screen(), f"{text!r} in the input line")
         self.keys("Enter")
+
+    def dialog(self) -> str:
+        """Return what stands below the last rule on the screen: a dialog, or the input line."""
+        return _RULE.split(self.screen())[-1].strip()
+
+    def press(self, *names: str) -> None:
+        """Press keys until the dialog is another one: one that just opened hears nothing yet."""
+        before = self.dialog()
+        pressed = float("-inf")
+
+        def changed() -> bool:
+            nonlocal pressed
+            if self.dialog() != before:
+                return True
+            if time.monotonic() - pressed > _DEAF:
+                pressed = time.monotonic()
+                self.keys(*names)
+            return False
+
+        self.wait(changed, f"a change after {names}")
+
+    def approve(self, asked: str = "Do you want to proceed?") -> None:
+        """Choose the first answer of a prompt."""
+        self.wait_for(asked)
+        self.press("Enter")
 
     def record(self) -> dict[str, Any]:
         """Read the client's registry record; empty if there is none, or while it is written."""
@@ -183,6 +234,7 @@ class Client:
     def lives(self) -> bool:
         return read_process(self.pid) is not None
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
+    def kill(self) -> None:
+        """End it as a crash would."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+            os.kill(self.pid, signal.SIGKILL)
