@@ -16,6 +16,7 @@ from tests.conftest import wait_until
 from tests.desktop.xfce import NOTIFYD_SERVICE, SERVICES, Window, Xfce
 from tray.desktop import notifier as notifier_module
 from tray.desktop.alerts import Bubble, Urgency
+from tray.desktop.glyphs import Look
 from tray.desktop.notifier import Notifier
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ ASK = Bubble(
     id="1/a",
     title="myproject needs permission",
     body="Bash: npm publish\nmain · release",
+    look=Look.BLOCKED,
     category="x-sessionbell.ask",
     urgency=Urgency.NORMAL,
     expires=False,

@@ -19,9 +19,11 @@ from dbus_fast.aio import MessageBus
 from desktop_notifier.backends.dbus import DBusDesktopNotifier
 
 from tests.tray.notification_daemon import NAME, PATH, Daemon
+from tray.desktop import icon
 from tray.desktop import notifier as notifier_module
 from tray.desktop.alerts import Bubble, Urgency
 from tray.desktop.bus import session_bus_address
+from tray.desktop.glyphs import Look
 from tray.desktop.notifier import Notifier
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ ASK = Bubble(
     id="1/a",
     title="p1 needs permission",
     body="Bash: echo '<b>&'",
+    look=Look.BLOCKED,
     category="x-sessionbell.ask",
     urgency=Urgency.NORMAL,
     expires=False,
@@ -203,6 +206,9 @@ class TestWhatIsSent:
             "Bash: echo '&lt;b&gt;&amp;'",
         ]
         assert call[5] == ["default", "Show", "show", "Show"]
+        width, height, stride, alpha, bits, channels, pixels = hints.pop("image-data")
+        assert (width, height, stride, alpha, bits, channels) == (48, 48, 192, True, 8, 4)
+        assert pixels == icon.draw(Look.BLOCKED, 0, False, 48).tobytes()
         assert hints == {
             "urgency": 1,
             "desktop-entry": "io.github.sessionbell.SessionBell",

@@ -20,6 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tray.desktop.glyphs import Look
 from tray.machine import BLOCKING_ALERTS, AlertKind
 from tray.session import Kind, State
 from tray.untrusted import one_line
@@ -71,6 +72,8 @@ class Bubble:
     title: str
     body: str
     """Plain text, not escaped, lines separated by line feeds."""
+    look: Look
+    """The picture beside it: that of the sessions it is about."""
     category: str
     """The notification specification's `category`, for rules in the server's settings."""
     urgency: Urgency
@@ -271,6 +274,13 @@ _CATEGORIES = {
     AlertKind.JOB_FAILED: "x-sessionbell.job",
 }
 _QUIET = frozenset({AlertKind.TURN_OVER, AlertKind.JOB_DONE})
+_LOOKS = {
+    AlertKind.TURN_OVER: Look.FINISHED,
+    AlertKind.ERROR: Look.FINISHED,
+    AlertKind.DIED: Look.NONE,
+    AlertKind.JOB_DONE: Look.FINISHED,
+    AlertKind.JOB_FAILED: Look.FINISHED,
+}
 
 
 def _bubble(name: str, parts: Sequence[tuple[_Told, Track]]) -> Bubble:
@@ -293,6 +303,7 @@ def _bubble(name: str, parts: Sequence[tuple[_Told, Track]]) -> Bubble:
         id=name,
         title=title,
         body=body,
+        look=_LOOKS.get(kind, Look.BLOCKED),
         category=_CATEGORIES[kind],
         urgency=Urgency.LOW if quiet else Urgency.NORMAL,
         expires=quiet,

@@ -19,7 +19,6 @@ from tray.desktop.directions import directions, tmux_pane
 from tray.desktop.notifier import Notifier
 from tray.desktop.sni import TrayIcon
 from tray.engine import Engine
-from tray.machine import Tracked
 from tray.session import Problem
 from tray.system.processes import environment
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tray.desktop.alerts import Bubble
     from tray.desktop.menu import Entry
     from tray.engine import Update
+    from tray.machine import Tracked
     from tray.session import Observation
 
 log = logging.getLogger(__name__)
@@ -158,6 +158,8 @@ class _App:
 
     def _dismissed(self, bubble: Bubble) -> None:
         self._memory = alerts.dismissed(self._memory, bubble)
+        if self._update is not None:
+            self._notify(self._update.tracked)
 
     async def _direct(self, key: str) -> None:
         """Copy what leads to the session of that key, and show it."""

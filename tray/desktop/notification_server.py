@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dbus_fast.aio import MessageBus
     from dbus_fast.aio.proxy_object import ProxyInterface
     from desktop_notifier.common import Icon, Notification
+    from PIL.Image import Image
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,7 @@ class NotificationServer(DBusDesktopNotifier):
     def __init__(self, app_name: str, app_id: str, app_icon: Icon) -> None:
         super().__init__(app_name, app_icon)
         self._app_id = app_id
+        self._picture: Image | None = None
         self._given_up: set[int] = set()
         """Serials of Notify calls that may still be answered: their bubbles are not wanted."""
         self._bus_id: str | None = None
@@ -147,11 +149,14 @@ class NotificationServer(DBusDesktopNotifier):
         """Wait until the server answers anything at all; raises `DBusError`."""
         await call(self.bus, self._message("GetServerInformation"))
 
-    async def send(self, notification: Notification) -> None:
+    async def send(self, notification: Notification, picture: Image | None = None) -> None:
         """Show `notification`, or replace in place what stands under its identifier.
 
         Raises `DBusError` where the base class only logs. The `thread` becomes the category.
+        `picture` (RGBA) goes along as pixels: unlike the name of an icon or a file's path they
+        need nothing installed and cross the border of a sandbox.
         """
+        self._picture = picture
         await self._send(notification)
         self._notification_cache[notification.identifier] = notification
 
@@ -169,6 +174,7 @@ class NotificationServer(DBusDesktopNotifier):
         return interface  # type: ignore[no-any-return]
 
     async def _send(self, notification: Notification) -> None:
+        picture, self._picture = self._picture, None  # Before anything can come in between.
         capabilities = await self.get_capabilities()
         actions: list[str] = []
         if Capability.ON_CLICKED in capabilities:
@@ -181,6 +187,8 @@ class NotificationServer(DBusDesktopNotifier):
         }
         if notification.thread:
             hints["category"] = Variant("s", notification.thread)
+        if picture is not None:
+            hints["image-data"] = Variant("(iiibiiay)", _pixels(picture))
         body = notification.message
         if "body-markup" in self.features:
             body = html.escape(body, quote=False)
@@ -289,3 +297,8 @@ class NotificationServer(DBusDesktopNotifier):
         self._clear_notification_from_cache(identifier)
         if self.on_closed is not None:
             self.on_closed(identifier)
+
+
+def _pixels(image: Image) -> list[object]:
+    """Return an RGBA image as the specification's `image-data` hint has it."""
+    return [image.width, image.height, image.width * 4, True, 8, 4, image.tobytes()]

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, ParamSpec
 from dbus_fast.errors import DBusError
 from desktop_notifier.common import Button, Icon, Notification, Urgency
 
-from tray.desktop import alerts
+from tray.desktop import alerts, icon
 from tray.desktop.notification_server import NotificationServer, means_absent, means_died
 from tray.session import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from PIL.Image import Image
 
     from tray.desktop.alerts import Bubble
 
@@ -40,6 +42,8 @@ LOST_AFTER = 10.0
 """Seconds after which a call is given up although the server answers others."""
 CLOSE_LIMIT = 0.8
 """Seconds that withdrawing everything may take at the end."""
+_PICTURE = 48
+"""Pixels along each side of a bubble's picture."""
 EXPIRES_AFTER = 10
 """Seconds for which a quiet bubble stays."""
 _RETRY_FIRST, _RETRY_MOST = 0.5, 60.0
@@ -227,7 +231,7 @@ class Notifier:
                         slot.shown = None  # That it leaves the screen now is no dismissal.
                         await self._server.clear(slot.id)
                     else:
-                        await self._server.send(_notification(target))
+                        await self._server.send(_notification(target), _picture(target))
                         slot.shown = target
                         self._resolve("no-notification-daemon", "notification-refused")
                 finally:
@@ -396,3 +400,7 @@ def _notification(bubble: Bubble) -> Notification:
         timeout=EXPIRES_AFTER if bubble.expires else 0,
         identifier=bubble.id,
     )
+
+
+def _picture(bubble: Bubble) -> Image:
+    return icon.draw(bubble.look, 0, False, _PICTURE)  # noqa: FBT003  (its cache wants positions)
