@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.claude.lines import (
+    REJECTED,
     T0,
     assistant,
     calls,
@@ -145,6 +146,34 @@ def test_facts_of_the_newest_line() -> None:
     assert (found.version, found.session_id, found.forked_from) == ("2.1.0", "s", "parent")
     assert (found.tag, found.continued_in, found.permission_mode) == ("", "next", "plan")
     assert (found.first_timestamp, found.last_timestamp) == (T0, T0 + 9)
+
+
+def test_a_refusal_is_the_persons_act() -> None:
+    said = f"{REJECTED} the user said: use pnpm"
+    for content, phase in ((REJECTED, Phase.OVER), (said, Phase.RUNNING)):
+        found = conversation(
+            prompt(), calls(tool("Bash")), result(content=content, at=T0 + 7, is_error=True)
+        )
+        assert (found.last_act, found.phase) == (T0 + 7, phase)
+
+
+def test_a_reason_to_stop_that_nobody_knows_yet_may_be_an_end() -> None:
+    assert conversation(prompt(), assistant(text("x"), stop="out_of_ideas")).unsure_end
+    assert not conversation(prompt(), assistant(text("x"), stop="tool_use")).unsure_end
+    assert (
+        conversation(prompt(), assistant(text("x"), stop="model_context_window_exceeded")).turn_end
+        is TurnEnd.COMPLETED
+    )
+
+
+def test_a_command_of_the_persons_own_begins_afresh() -> None:
+    woken = conversation(
+        user("<task-notification>x"),
+        assistant(text("x")),
+        line("system", subtype="turn_duration", pendingBackgroundAgentCount=2),
+        user("<command-name>/model</command-name>"),
+    )
+    assert (woken.turn_by_person, woken.pending_agents, woken.turn_began_at) == (True, 0, None)
 
 
 def test_times_may_run_backwards() -> None:

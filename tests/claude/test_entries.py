@@ -20,10 +20,18 @@ from tests.claude.lines import (
     tool,
     user,
 )
-from tray.claude.entries import EntryKind, block_text, parse, timestamp
+from tray.claude.entries import EntryKind, block_text, goes_on, parse, timestamp
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def synthetic(words: str) -> dict[str, Any]:
+    """What the client says in the model's place."""
+    found = assistant(text(words), stop="stop_sequence")
+    found["message"]["model"] = "<synthetic>"
+    return found
+
 
 REMINDER = "<system-reminder>\nbe brief\n</system-reminder>"
 
@@ -60,6 +68,9 @@ REMINDER = "<system-reminder>\nbe brief\n</system-reminder>"
         (assistant(text("done")), EntryKind.ASSISTANT),
         (assistant(text("API Error: 529"), isApiErrorMessage=True), EntryKind.API_ERROR),
         (assistant(text("fine"), isApiErrorMessage=False), EntryKind.ASSISTANT),
+        (synthetic("No response requested."), EntryKind.META),
+        (synthetic("What was said before Esc"), EntryKind.ASSISTANT),
+        (assistant(text("No response requested.")), EntryKind.ASSISTANT),
         (line("system", subtype="turn_duration"), EntryKind.TURN_OVER),
         (line("system", subtype="api_error"), EntryKind.RETRYING),
         (line("system", subtype="stop_hook_summary"), EntryKind.STOP_HOOKS),
@@ -129,19 +140,22 @@ def test_prefixes_are_stripped_from_what_was_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "is_error", "rejected"),
+    ("content", "is_error", "refused"),
     [
         (REJECTED, True, True),
         ([text(REJECTED)], True, True),
         (REJECTED, False, False),
         ("exit code 1", True, False),
-        (f"{REJECTED} To tell you how to proceed, the user said:\nuse pnpm", True, False),
     ],
 )
-def test_a_rejection_ends_a_turn_unless_something_was_said_with_it(
-    content: Any, is_error: bool, rejected: bool
-) -> None:
-    assert parse(encoded(result(content=content, is_error=is_error))).rejected is rejected
+def test_a_refusal(content: Any, is_error: bool, refused: bool) -> None:
+    entry = parse(encoded(result(content=content, is_error=is_error)))
+    assert entry.refusal == (REJECTED if refused else None)
+
+
+def test_a_refusal_with_words_goes_on() -> None:
+    assert not goes_on(REJECTED)
+    assert goes_on(f"{REJECTED} To tell you how to proceed, the user said:\nuse pnpm")
 
 
 def test_the_text_of_a_tool_result() -> None:
@@ -192,7 +206,7 @@ def test_no_line_raises(kind: str, fields: dict[str, Any], blocks: list[Any]) ->
     entry = parse(json.dumps(found).encode())
     assert entry.kind is not EntryKind.MALFORMED
     assert entry.at is None or isinstance(entry.at, float)
-    assert entry.rejected in (True, False)
+    assert entry.refusal is None or isinstance(entry.refusal, str)
     assert all(isinstance(block_text(block), str) for block in entry.blocks)
 
 

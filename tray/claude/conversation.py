@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tray.claude.entries import Block, Entry, EntryKind, decode_raw
+from tray.claude.entries import Block, Entry, EntryKind, decode_raw, goes_on
 from tray.session import TurnEnd
 
 if TYPE_CHECKING:
@@ -230,8 +230,10 @@ def _tool_result(conversation: Conversation, entry: Entry) -> bool:
         tool = conversation.open_tools.pop(block.tool_use_id, None)
         if tool is not None and tool.name in ANSWERED_BY_PERSON:
             conversation.last_act = _later(conversation.last_act, entry.at)
-    if entry.rejected:
+    refusal = entry.refusal
+    if refusal is not None:
         conversation.last_act = _later(conversation.last_act, entry.at)
+    if refusal is not None and not goes_on(refusal):
         if not conversation.open_tools:
             _end(conversation, TurnEnd.STOPPED, entry.at)
     elif conversation.phase is not Phase.OVER:
@@ -315,8 +317,10 @@ def _command(conversation: Conversation, entry: Entry) -> bool:
             return False
     conversation.phase = Phase.FRESH
     conversation.turn_end = conversation.turn_ended_at = None
+    conversation.turn_by_person = True
+    conversation.turn_began_at = conversation.dequeued_at = conversation.error = None
+    conversation.pending_agents = 0
     conversation.unsure_end = False
-    conversation.dequeued_at = None
     conversation.open_tools.clear()
     return True
 

@@ -19,6 +19,10 @@ import msgspec
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _INTERRUPTED = "[Request interrupted by user"
 _STOP_HOOK = "Stop hook feedback:"
+_SYNTHETIC = "<synthetic>"
+"""The model of what the client itself says in the model's place."""
+_NOTHING_SAID = "No response requested."
+"""Its answer to nobody, written when a conversation is resumed that was interrupted."""
 _COMMAND = re.compile(r"<(?:command-name|local-command-(?:stdout|stderr|caveat)|bash-)")
 _NOTIFICATION = re.compile(r"<(?:task-notification|teammate-message|cross-session-message)\b")
 _PREFIX = re.compile(r"\s*<(system-reminder|ide_[a-z_]+)>.*?</\1>\s*", re.DOTALL)
@@ -79,6 +83,7 @@ class Message(msgspec.Struct, gc=False):
     """The API message in a user or assistant line."""
 
     id: str | None = None
+    model: str | None = None
     stop_reason: str | None = None
     content: str | list[Block] | None = None
 
@@ -148,14 +153,14 @@ class Entry(msgspec.Struct, gc=False):
         return message.content if message and isinstance(message.content, list) else []
 
     @property
-    def rejected(self) -> bool:
-        """Whether a tool's result is the person's no, with nothing said that goes on from it."""
+    def refusal(self) -> str | None:
+        """What a tool's result says if it is the person's no."""
         for block in self.blocks:
             if block.type == "tool_result" and block.is_error:
                 text = block_text(block)
-                if text.startswith(_REJECTED) and not _FEEDBACK.search(text):
-                    return True
-        return False
+                if text.startswith(_REJECTED):
+                    return text
+        return None
 
 
 _decode = msgspec.json.Decoder(Line).decode
@@ -183,6 +188,11 @@ def parse(data: bytes) -> Entry:
             return Entry(EntryKind.MALFORMED, _NOTHING)
         line = lenient
     return _classify(line)
+
+
+def goes_on(refusal: str) -> bool:
+    """Whether the person said something with their no, from which the turn goes on."""
+    return _FEEDBACK.search(refusal) is not None
 
 
 def timestamp(text: str | None) -> float | None:
@@ -243,8 +253,14 @@ def _classify_assistant(line: Line) -> Entry:
         text = "\n".join(b.text for b in content if b.type == "text" and b.text)
     else:
         text = content or ""
-    kind = EntryKind.API_ERROR if line.isApiErrorMessage else EntryKind.ASSISTANT
-    return Entry(kind, line, text.strip())
+    text = text.strip()
+    if line.isApiErrorMessage:
+        kind = EntryKind.API_ERROR
+    elif message.model == _SYNTHETIC and text == _NOTHING_SAID:
+        kind = EntryKind.META
+    else:
+        kind = EntryKind.ASSISTANT
+    return Entry(kind, line, text)
 
 
 def _classify_user(line: Line) -> Entry:
