@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import stat
 import threading
 import time
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from watchdog.events import (
 from watchdog.observers.inotify import InotifyObserver
 
 from tray.session import Problem
+from tray.untrusted import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -74,62 +76,67 @@ class _Waker(FileSystemEventHandler):
             log.exception("a wake-up failed")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Watched:
-    """A folder under watch, and which one it was: another may take its name."""
+    """A directory under watch, and which one it was: another may take its name."""
 
     watch: ObservedWatch
     identity: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    at: float
+    problem: Problem
+
+
 class FolderWatch:
     """Calls `wake`, on a thread of its own, after any change to a file directly in the folders.
 
-    Nothing is raised for a folder that cannot be watched: `check`, called every few seconds,
-    tries again, restarts what died, and says what is wrong.
+    Also after a watch began, for what changed before it. `wake` must not block, and not call
+    back. Nothing is raised for a folder that cannot be watched: `check`, called every few
+    seconds, tries again, restarts what died, and says what is wrong.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._waker = _Waker(wake)
         self._lock = threading.Lock()
         self._wanted: frozenset[str] = frozenset()
+        # By real path: the observer follows no links, and watches none of two names twice.
         self._watched: dict[str, _Watched] = {}
-        self._failed: dict[str, tuple[float, Problem]] = {}
+        self._failed: dict[str, _Failure] = {}
         self._observer: InotifyObserver | None = None
         self._restarted_at: float | None = None
         self._stopped = False
         self.restarts = 0
-        """How many times a dead observer was replaced."""
+        """How many times an observer was replaced because one of its threads had died."""
 
     def watch(self, folders: Collection[str]) -> None:
         """Replace the wanted set of folders; those that are missing are watched once made."""
         wanted = frozenset(folders)
         with self._lock:
-            if wanted != self._wanted and not self._stopped:
-                self._wanted = wanted
-                self._reconcile()
+            if wanted == self._wanted or self._stopped:
+                return
+            self._wanted = wanted
+            begun = self._reconcile()
+        if begun:
+            self._waker.wake()
 
     def check(self) -> tuple[Problem, ...]:
         """Mend what is broken, and return what keeps changes from being noticed at once."""
         with self._lock:
             if self._stopped:
                 return ()
-            if self._observer is not None and not self._observer.is_alive():
-                log.error("the file observer died; starting it again")
+            if self._observer is not None and not _works(self._observer):
+                log.error("a thread of the file observer died; starting it again")
                 self._discard()
                 self.restarts += 1
                 self._restarted_at = time.monotonic()
-                self._waker.wake()
-            self._reconcile()
-            problems = {problem.code: problem for _, problem in self._failed.values()}
-            since = self._restarted_at
-            if since is not None and time.monotonic() - since < _NOTED:
-                problems["observer-restarted"] = Problem(
-                    "observer-restarted",
-                    f"the file observer died and was started again ({self.restarts} so far);"
-                    " see the log",
-                )
-            return tuple(problems.values())
+            begun = self._reconcile()
+            problems = self._problems()
+        if begun:
+            self._waker.wake()
+        return problems
 
     def stop(self) -> None:
         """End all watching, within a second."""
@@ -137,47 +144,60 @@ class FolderWatch:
             self._stopped = True
             self._discard()
 
-    def _reconcile(self) -> None:
-        """Bring the watches in line with the wanted folders as they are on disk now."""
+    def _problems(self) -> tuple[Problem, ...]:
+        problems = {failure.problem.code: failure.problem for failure in self._failed.values()}
+        since = self._restarted_at
+        if since is not None and time.monotonic() - since < _NOTED:
+            problems["observer-restarted"] = Problem(
+                "observer-restarted",
+                f"the file observer died and was started again ({self.restarts} so far);"
+                " see the log",
+            )
+        return tuple(problems.values())
+
+    def _reconcile(self) -> bool:
+        """Bring the watches in line with the folders as they are on disk; whether any began."""
+        identities = {
+            folder: identity
+            for folder in filter(None, map(_real_path, self._wanted))
+            if (identity := _identity(folder)) is not None
+        }
         emitters = self._observer.emitters if self._observer is not None else ()
+        # An emitter ends by itself when its directory is deleted.
         alive = {emitter.watch for emitter in emitters if emitter.is_alive()}
         for folder, watched in list(self._watched.items()):
-            if folder not in self._wanted or _identity(folder) != watched.identity:
+            if identities.get(folder) != watched.identity or watched.watch not in alive:
                 self._unwatch(folder)
-            elif watched.watch not in alive:
-                # Deleted and made again under the same inode number, or a fault.
-                log.warning("the watch on %s ended; starting it again", folder)
-                self.restarts += 1
-                self._unwatch(folder)
-                self._waker.wake()
-        for folder in self._failed.keys() - self._wanted:
+        for folder in self._failed.keys() - identities.keys():
             del self._failed[folder]
-        for folder in sorted(self._wanted - self._watched.keys()):
-            tried_at = self._failed[folder][0] if folder in self._failed else float("-inf")
-            if time.monotonic() - tried_at >= _RETRY:
-                self._watch(folder)
+        now = time.monotonic()
+        begun = False
+        for folder in sorted(identities.keys() - self._watched.keys()):
+            failure = self._failed.get(folder)
+            if failure is None or now - failure.at >= _RETRY:
+                begun |= self._watch(folder, identities[folder])
         if not self._watched:
             self._discard()
+        return begun
 
-    def _watch(self, folder: str) -> None:
-        identity = _identity(folder)
+    def _watch(self, folder: str, identity: tuple[int, int]) -> bool:
         self._failed.pop(folder, None)
-        if identity is None:
-            return
         try:
+            # The observer takes one that it may not read without a word.
+            if not os.access(folder, os.R_OK, effective_ids=True):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             if self._observer is None:
                 self._observer = InotifyObserver()
                 self._observer.start()
-            # The observer does not follow a link itself.
-            target = os.path.realpath(folder)
-            watch = self._observer.schedule(self._waker, target, event_filter=_EVENTS)
+            watch = self._observer.schedule(self._waker, folder, event_filter=_EVENTS)
         except FileNotFoundError:
-            return
+            return False
         except (OSError, RuntimeError) as error:
             log.warning("%s cannot be watched: %s", folder, error)
-            self._failed[folder] = (time.monotonic(), _problem(folder, error))
-            return
+            self._failed[folder] = _Failure(time.monotonic(), _problem(folder, error))
+            return False
         self._watched[folder] = _Watched(watch, identity)
+        return True
 
     def _unwatch(self, folder: str) -> None:
         watched = self._watched.pop(folder)
@@ -201,13 +221,36 @@ class FolderWatch:
             log.exception("the file observer could not be ended")
 
 
-def _identity(folder: str) -> tuple[int, int] | None:
-    """Which directory a path leads to now, through links; `None` if to none."""
+def _works(observer: InotifyObserver) -> bool:
+    """Whether every thread that takes part lives, but for emitters that ended by themselves."""
+    emitters = list(observer.emitters)
+    crashed = [e for e in emitters if e.should_keep_running() and not e.is_alive()]
+    # Whichever thread reads from the kernel belongs to the observer or, up to watchdog 6, to
+    # each emitter.
+    owners = (observer, *(emitter for emitter in emitters if emitter.is_alive()))
+    readers = [
+        part
+        for owner in owners
+        for part in list(vars(owner).values())
+        if isinstance(part, threading.Thread)
+    ]
+    return observer.is_alive() and not crashed and all(reader.is_alive() for reader in readers)
+
+
+def _real_path(folder: str) -> str | None:
     try:
-        found = os.stat(folder)
+        return os.path.realpath(folder)
     except (OSError, ValueError):
         return None
-    return (found.st_dev, found.st_ino) if os.path.isdir(folder) else None
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """Which directory a path leads to now; `None` if to none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
 def _problem(folder: str, error: Exception) -> Problem:
@@ -216,6 +259,6 @@ def _problem(folder: str, error: Exception) -> Problem:
         return known
     return Problem(
         "inotify",
-        f"{folder} cannot be watched ({error}), so changes are noticed up to 2 s late;"
-        " it is tried again every 30 s",
+        f"{one_line(folder)} cannot be watched ({error}), so changes are noticed up to 2 s late;"
+        f" it is tried again every {_RETRY:.0f} s",
     )
