@@ -19,10 +19,11 @@ from tray.claude.facts import Child, Facts, Verdict
 from tray.claude.jobs import read_job
 from tray.claude.joining import Session, join
 from tray.claude.library import Assignment, Library
+from tray.claude.locate import tool_output_changed_at
 from tray.claude.observing import observe, observe_dead
 from tray.claude.registry import Registry
 from tray.claude.verdict import judge
-from tray.session import Observation, Problem, Reason, Snapshot, Source, State
+from tray.session import BLOCKING, Observation, Problem, Snapshot, Source, State
 from tray.system.git import Checkout, checkout
 from tray.system.processes import (
     Process,
@@ -104,19 +105,19 @@ class Surveyor:
         found = self._table.scan()
         self._read_origins(found)
         self.roots = self._find_roots()
-        records = self._read_records(at)
+        problems: list[Problem] = []
+        records = self._read_records(at, problems)
         records, foreign = self._foreign.sort_out(records)
         own = [record for record in records if record.path not in foreign]
         processes = self._in_roots(self._with_recorded(found, own), own)
         joined = join(records, processes, foreign)
-        problems: list[Problem] = []
         assignment = self._assign(joined.live, problems)
         live = [self._row(session, assignment, at, problems) for session in joined.live]
         dead = [self._dead_row(record, at, problems) for record in joined.dead]
         self._library.let_go()
         wanted = {session.cwd for session in joined.live}
         self._places = {cwd: place for cwd, place in self._places.items() if cwd in wanted}
-        self._note_what_to_watch(joined.live, assignment)
+        self._note_what_to_watch(joined.live)
         return Snapshot(
             at,
             (*live, *(row for row in dead if row is not None)),
@@ -125,8 +126,10 @@ class Surveyor:
         )
 
     def folders(self) -> frozenset[str]:
-        """Return the folders to be watched, made yet or not: the registry of every root, and
-        those of the transcripts of sessions that publish no status.
+        """Return the folders to be watched, made yet or not: the registry of every root.
+
+        Never those of transcripts: a line is written many times a second, and each would ask for
+        a look. Sessions that publish no status are looked at each `POLL` seconds instead.
         """
         return self._folders
 
@@ -164,11 +167,13 @@ class Surveyor:
         origin = self._origins.get((process.pid, process.start_ticks))
         return self._real_roots.get(origin.root or "") if origin is not None else None
 
-    def _read_records(self, at: float) -> list[Record]:
+    def _read_records(self, at: float, problems: list[Problem]) -> list[Record]:
         records: list[Record] = []
         for root in self.roots:
             registry = self._registries.setdefault(root, Registry(root))
             records.extend(registry.read())
+            if registry.failure is not None:
+                problems.append(_unreadable_folder(registry.folder, registry.failure))
             if registry.torn:
                 self._look_again(at + TORN)
         return records
@@ -241,17 +246,14 @@ class Surveyor:
             problems.append(_unreadable(record.path))
             return None
 
-    def _note_what_to_watch(self, live: Iterable[Session], assignment: Assignment) -> None:
-        folders = {os.path.join(root, "sessions") for root in self.roots}
-        pids = set()
-        for session in live:
-            path = assignment.paths.get(session.key)
-            if session.silent and path is not None:
-                folders.add(os.path.dirname(path))
-            for process in (session.process, session.front):
-                if process is not None:
-                    pids.add((process.pid, process.start_ticks))
-        self._folders, self._pids = frozenset(folders), frozenset(pids)
+    def _note_what_to_watch(self, live: Iterable[Session]) -> None:
+        self._folders = frozenset(os.path.join(root, "sessions") for root in self.roots)
+        self._pids = frozenset(
+            (process.pid, process.start_ticks)
+            for session in live
+            for process in (session.process, session.front)
+            if process is not None
+        )
 
     def _look(self, session: Session, assignment: Assignment, at: float) -> Observation:
         path = assignment.paths.get(session.key)
@@ -265,6 +267,15 @@ class Surveyor:
             started=session.started,
             conversation=conversation,
             children=self._children(session, conversation),
+            tool_ran_at=(
+                tool_output_changed_at(conversation.session_id, session.cwd)
+                if session.silent
+                and conversation is not None
+                and conversation.open_tools
+                and conversation.session_id is not None
+                and session.cwd is not None
+                else None
+            ),
             agent=self._library.agent_ask(path) if waiting and path is not None else None,
             job=(
                 read_job(record.config_root, record.job_id)
@@ -285,9 +296,9 @@ class Surveyor:
             verdict = judge(facts)
         if verdict.recheck_at is not None:
             self._look_again(verdict.recheck_at)
-        at_work = verdict.state is State.WORKING or verdict.reason is Reason.PERMISSION
+        at_work = verdict.state is State.WORKING or verdict.reason in BLOCKING
         if session.silent and at_work:
-            # A tool that was approved shows by its process alone.
+            # Its lines are not watched, and a tool that was approved shows by its process alone.
             self._look_again(at + POLL)
         cwd = session.cwd or (conversation.cwd if conversation is not None else None)
         return observe(session, facts, verdict, path, self._place(cwd))
@@ -329,6 +340,14 @@ class Surveyor:
 def _origin(process: Process) -> _Origin:
     found = environment(process.pid, _ENVIRONMENT)
     return _Origin(config.root_of(found), bool(found.get(_CHILD_SESSION)))
+
+
+def _unreadable_folder(folder: str, failure: str) -> Problem:
+    return Problem(
+        "registry",
+        f"{one_line(folder)} cannot be read ({failure}), so its sessions are not seen as they are;"
+        " check whose it is",
+    )
 
 
 def _unreadable(what: str) -> Problem:
