@@ -11,6 +11,7 @@ from tray.machine import (
     DEATH_HOLD,
     DECIDING_HOLD,
     ENDED_FOR,
+    INFERRED_HOLD,
     TURN_HOLD,
     AlertKind,
     Tracked,
@@ -24,6 +25,7 @@ from tray.session import (
     Observation,
     Reason,
     Snapshot,
+    Source,
     State,
     Transition,
     TurnEnd,
@@ -40,6 +42,7 @@ def asks(ask_id: str, reason: Reason = Reason.PERMISSION, **ask: object) -> Obse
         IDLE,
         state=State.NEEDS_INPUT,
         reason=reason,
+        source=Source.REGISTRY,
         detail="Bash: npm publish",
         ask=Ask(ask_id, reason, **ask),  # type: ignore[arg-type]
     )
@@ -95,6 +98,11 @@ class Run:
         (asks("s1", Reason.PLAN), ASK_HOLD, AlertKind.PLAN),
         (asks("s1", Reason.INPUT), ASK_HOLD, AlertKind.INPUT),
         (asks("s1", deciding=True), DECIDING_HOLD, AlertKind.PERMISSION),
+        (
+            replace(asks("t1"), source=Source.TRANSCRIPT),
+            INFERRED_HOLD,
+            AlertKind.PERMISSION,
+        ),
         (replace(over(5.0), reason=Reason.ERROR), ASK_HOLD, AlertKind.ERROR),
         (over(5.0), TURN_HOLD, AlertKind.TURN_OVER),
         (over(5.0, kind=Kind.BACKGROUND), TURN_HOLD, AlertKind.JOB_DONE),

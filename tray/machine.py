@@ -18,6 +18,7 @@ from tray.session import (
     Kind,
     Observation,
     Reason,
+    Source,
     State,
     Transition,
     TurnEnd,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 ASK_HOLD = 0.3
 """Seconds an ask or a failure must last before it is told."""
+INFERRED_HOLD = 1.0
+"""Seconds that a permission prompt must last that no client has told of: a tool's result may be
+written 0.3 s after its process has ended (seen on 2.1.81)."""
 DECIDING_HOLD = 10.0
 """Seconds at most that a permission is held while a hook may be answering it."""
 TURN_HOLD = 1.0
@@ -217,6 +221,8 @@ def _hold(kind: AlertKind, session: Observation) -> float:
         return TURN_HOLD
     if kind is AlertKind.PERMISSION and session.ask is not None and session.ask.deciding:
         return DECIDING_HOLD
+    if kind is AlertKind.PERMISSION and session.source is Source.TRANSCRIPT:
+        return INFERRED_HOLD
     return ASK_HOLD
 
 
