@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -185,6 +186,18 @@ class TestFolder:
         (tmp_path / "sessions").write_text("?")
         assert registry.read() == ()
 
+    def test_a_folder_that_cannot_be_read_now_has_what_it_had(
+        self, folder: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.write(folder, 7)
+        assert self.pids(registry) == [7]
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "listdir", _too_many_open_files)
+            assert self.pids(registry) == [7]
+            assert registry.failure == "Too many open files"
+        assert self.pids(registry) == [7]
+        assert registry.failure is None
+
     def test_only_records_are_read(self, folder: Path, registry: Registry) -> None:
         self.write(folder, 7)
         (folder / "pid-8.json").write_text('{"session_id": "b"}')
@@ -280,3 +293,7 @@ class TestFolder:
         os.mkfifo(path)
         assert stat.S_ISFIFO(path.stat().st_mode)
         assert registry.read() == ()
+
+
+def _too_many_open_files(_: str) -> list[str]:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))

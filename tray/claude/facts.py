@@ -74,6 +74,8 @@ class Facts:
     """`None` without a transcript."""
     children: tuple[Child, ...] | None = ()
     """`None` if they cannot be seen from here."""
+    tool_ran_at: float | None = None
+    """When a tool's process last began or ended, as its output file tells."""
     agent: AgentAsk | None = None
     job: Job | None = None
     tty_access: float | None = None

@@ -239,18 +239,21 @@ def _with_attached(live: Iterable[Session], processes: Iterable[Process]) -> lis
 def _unrecorded(by_pid: Mapping[int, Process], taken: set[int]) -> Iterable[Session]:
     """Return the sessions that keep no record."""
     commands = {pid: classify(p.comm, p.argv) for pid, p in by_pid.items()}
-    # A client that another program of the same name started is one session, the inner one.
-    launchers = {
-        launcher.pid
-        for pid, command in commands.items()
-        if command.role is Role.SESSION
-        and (launcher := by_pid.get(by_pid[pid].ppid)) is not None
-        and launcher.exe != by_pid[pid].exe
-    }
-    for pid, command in commands.items():
-        if command.role is Role.SESSION and pid not in launchers and pid not in taken:
-            process = by_pid[pid]
-            yield Session(key=key_of(process), process=process, command=command)
+    sessions = [by_pid[pid] for pid, command in commands.items() if command.role is Role.SESSION]
+    launchers = set()
+    forks = set()
+    for process in sessions:
+        parent = by_pid.get(process.ppid)
+        if parent is not None and parent.exe != process.exe:
+            # A client that another program of its name started is one session, the inner one.
+            launchers.add(parent.pid)
+        elif parent is not None and parent.argv == process.argv:
+            # A client that starts a program is two clients for a moment.
+            forks.add(process.pid)
+    for process in sessions:
+        if process.pid not in taken | launchers | forks:
+            key, command = key_of(process), commands[process.pid]
+            yield Session(key=key, process=process, command=command)
 
 
 def version(text: str | None) -> tuple[int, ...]:

@@ -72,6 +72,21 @@ def transcripts_since(config_root: str, cwd: str, since: float) -> list[str]:
     return sorted(found)
 
 
+def tool_output_changed_at(session_id: str, cwd: str) -> float | None:
+    """Return when a session last began or ended a tool's process, Unix seconds.
+
+    Clients since 2.1 keep the output of a running command below
+    `/tmp/claude-<uid>/<project>/<session>/tasks` (seen on 2.1.81; not on 2.0.76).
+    """
+    if _ID.fullmatch(session_id) is None:
+        return None
+    base = f"/tmp/claude-{os.getuid()}"  # noqa: S108  (where the client itself has it)
+    try:
+        return os.stat(os.path.join(base, folder_name(cwd), session_id, "tasks")).st_mtime
+    except (OSError, ValueError):
+        return None
+
+
 def _listed(folder: str) -> list[str]:
     try:
         return os.listdir(folder)

@@ -100,15 +100,21 @@ class Registry:
         self.folder = os.path.join(config_root, "sessions")
         self.torn = False
         """Whether a record was found in the middle of being written, at the last look."""
+        self.failure: str | None = None
+        """Why the folder could not be read at the last look, though it is there."""
         self._last_good: dict[str, Record] = {}
 
     def read(self) -> tuple[Record, ...]:
         """Return every record, by path; empty if there is no such folder."""
+        self.torn, self.failure = False, None
         try:
             names = os.listdir(self.folder)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             names = []
-        self.torn = False
+        except OSError as error:
+            # No reason to believe that the sessions have ended.
+            self.failure = error.strerror or str(error)
+            return tuple(self._last_good.values())
         records: dict[str, Record] = {}
         for name in sorted(names):
             if _NAME.fullmatch(name) is None:

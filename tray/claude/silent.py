@@ -140,6 +140,10 @@ def _judge_started(facts: Facts, conversation: Conversation, tool: ToolUse) -> V
         for child in facts.children
     ):
         return _working(facts, conversation)
+    newest = max(tool.at, conversation.newest_at or tool.at)
+    if facts.tool_ran_at is not None and facts.tool_ran_at > newest:
+        # It has come to its end; its result is about to be written.
+        return _working(facts, conversation)
     held_until = tool.at + PERMISSION_HOLD
     if facts.now < held_until:
         return _working(facts, conversation, held_until)
