@@ -137,8 +137,17 @@ ASKING_BASH = told(prompt(at=T0 - 1), calls(BASH))
             replace(ASKING_BASH, record=record("waiting", "dialog open")),
             N, Reason.INPUT, "Bash: npm publish",
         ),
+        (
+            replace(told(prompt(), assistant(text("Done."), stop=None)),
+                    record=record("waiting", "dialog open")),
+            I, None, None,
+        ),
         # idle
         (replace(told(*FINISHED), record=record("idle")), N, Reason.TURN_OVER, None),
+        (
+            replace(told(prompt(), assistant(text("Done."), stop=None)), record=record("idle")),
+            N, Reason.TURN_OVER, None,
+        ),
         (replace(told(*FINISHED), record=record("idle"), now=T0 + 60), I, None, None),
         (
             replace(told(*FINISHED), record=record("idle", since=T0 + 50), now=T0 + 60),
@@ -289,6 +298,28 @@ def test_an_open_question_belies_busy_after_a_second(block: dict[str, Any]) -> N
     assert late.ask.id == "t1"
 
 
+def test_a_question_behind_another_tool_is_not_asked_yet() -> None:
+    both = replace(told(calls(BASH, tool("AskUserQuestion", "t2"))), record=record("busy"))
+    assert judge(replace(both, now=T0 + 99)).state is W
+    ran = told(calls(BASH, tool("AskUserQuestion", "t2")), result("t1"))
+    assert judge(replace(ran, record=record("busy"), now=T0 + 99)).reason is Reason.QUESTION
+
+
+def test_what_a_session_waits_for_tells_which_tool_it_is() -> None:
+    both = told(calls(BASH, tool("AskUserQuestion", "t2", questions=[{"question": "Which?"}])))
+    verdict = judge(replace(both, record=record("waiting", "input needed")))
+    assert (verdict.reason, verdict.detail) == (Reason.QUESTION, "Which? +1 more")
+    asked = judge(replace(told(calls(QUESTION)), record=PERMISSION))
+    assert asked.reason is Reason.QUESTION
+
+
+def test_nobody_is_asked_by_a_headless_session() -> None:
+    asking = replace(told(calls(QUESTION)), headless=True, now=T0 + 99)
+    assert judge(replace(asking, record=record("busy"))).state is W
+    over = judge(replace(told(*FINISHED), headless=True, record=record("idle")))
+    assert (over.state, over.unseen) == (I, False)
+
+
 def test_an_answer_whose_line_lags_is_not_asked_again() -> None:
     """The record turns busy first; the open question has then stood for long already."""
     facts = replace(told(calls(QUESTION)), record=record("busy", since=T0 + 60))
@@ -377,7 +408,9 @@ def test_the_persons_dialog_that_shows_before_the_end_of_the_turn_is_no_ask() ->
 def test_an_end_whose_line_lags_is_looked_for_again() -> None:
     facts = replace(told(prompt(at=T0 - 9)), record=record("idle"), now=T0 + 0.05)
     verdict = judge(facts)
-    assert (verdict.state, verdict.recheck_at) == (I, pytest.approx(T0 + 0.1))
+    assert (verdict.state, verdict.recheck_at) == (W, pytest.approx(T0 + 0.1))
+    later = judge(replace(facts, now=T0 + 0.5))
+    assert (later.state, later.recheck_at) == (I, pytest.approx(T0 + 0.55))
     assert judge(replace(facts, now=T0 + 2)).recheck_at is None
 
 

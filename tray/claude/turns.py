@@ -19,12 +19,13 @@ def judge_turn(facts: Facts, source: Source, over_since: float | None = None) ->
     """Judge a session that is at its prompt; `over_since` is when it got there, if known.
 
     A turn that ended by itself needs its person for `idle_after` seconds; one that failed until
-    the next prompt; one they stopped themselves, or a command of their own, not at all. An end
-    from before the process started was told by another one.
+    the next prompt; one they stopped themselves, or a command of their own, not at all; nor does
+    a headless session, at which nobody sits. An end from before the process started was told by
+    another one.
     """
     conversation = facts.conversation
     idle = Verdict(State.IDLE, source=source, since=over_since, last_act=last_act(facts))
-    if conversation is None or conversation.phase is not Phase.OVER:
+    if conversation is None or conversation.phase is not Phase.OVER or facts.headless:
         return idle
     ended_at = conversation.turn_ended_at
     if ended_at is not None and facts.started is not None and ended_at < facts.started:

@@ -14,7 +14,7 @@ from tray.claude.conversation import Phase
 from tray.claude.facts import Facts, Verdict, background_commands
 from tray.claude.silent import judge_silent
 from tray.claude.turns import judge_turn, last_act
-from tray.session import Ask, Reason, Source, State
+from tray.session import Ask, Reason, Source, State, TurnEnd
 from tray.untrusted import block, one_line
 
 if TYPE_CHECKING:
@@ -69,13 +69,17 @@ def _judge_busy(facts: Facts, record: Record) -> Verdict:
         last_act=last_act(facts),
         turn_by_person=facts.conversation.turn_by_person if facts.conversation else True,
     )
-    question = next((t for t in _open_tools(facts) if _asked_reason(t) is not None), None)
-    if question is not None:
+    if facts.headless:
+        return working
+    tools = _open_tools(facts)
+    # One behind another tool is not asked before that has run.
+    reason = _asked_reason(tools[0]) if tools else None
+    if reason is not None:
+        question = tools[0]
         # Counted from the later of both: an answer's line lags behind the record.
         stood_since = max(question.at or 0.0, record.status_updated_at or 0.0)
         if facts.now - stood_since < BELIED_AFTER:
             return replace(working, recheck_at=stood_since + BELIED_AFTER)
-        reason = _asked_reason(question) or Reason.QUESTION
         return _asking(facts, reason, question, question.id, question.at)
     job = facts.job
     if job is not None and job.tempo == "blocked" and job.needs is not None:
@@ -89,8 +93,7 @@ def _judge_waiting(facts: Facts, record: Record) -> Verdict:
     waiting_for = record.waiting_for or ""
     tool = _asked_tool(facts)
     if waiting_for == _DIALOG:
-        conversation = facts.conversation
-        if conversation is None or conversation.phase is not Phase.RUNNING:
+        if not _in_turn(facts):
             # The person's own dialog: they are there, and nothing stands still for them.
             return Verdict(State.IDLE, since=record.status_updated_at, last_act=last_act(facts))
         if facts.now - (record.status_updated_at or 0.0) < SETTLING:
@@ -98,29 +101,40 @@ def _judge_waiting(facts: Facts, record: Record) -> Verdict:
             return Verdict(State.WORKING, recheck_at=facts.now + REREAD, last_act=last_act(facts))
         reason = Reason.INPUT
     elif waiting_for in _PERMISSION_WAITS or waiting_for.startswith(_APPROVE):
-        plan = tool is not None and asks.is_plan(tool.name)
-        reason = Reason.PLAN if plan else Reason.PERMISSION
+        reason = _asked_reason(tool) or Reason.PERMISSION
     elif waiting_for in _INPUT_WAITS:
-        question = tool is not None and asks.is_question(tool.name)
-        reason = Reason.QUESTION if question else Reason.INPUT
+        tool = next((t for t in _open_tools(facts) if asks.is_question(t.name)), tool)
+        reason = _asked_reason(tool) or Reason.INPUT
     else:
         reason = Reason.INPUT
     milliseconds = record.status_updated_ms
     ask_id = f"s{milliseconds}" if milliseconds is not None else (tool.id if tool else "waiting")
-    verdict = _asking(facts, reason, tool, ask_id, record.status_updated_at)
-    return replace(verdict, recheck_at=_reread_at(facts, record, verdict))
+    return _asking(facts, reason, tool, ask_id, record.status_updated_at)
 
 
 def _judge_at_prompt(facts: Facts, record: Record) -> Verdict:
     since = record.status_updated_at
+    conversation = facts.conversation
+    if conversation is not None and conversation.unsure_end:
+        ended = conversation.as_ended(TurnEnd.COMPLETED, conversation.newest_at)
+        facts = replace(facts, conversation=ended)
     verdict = judge_turn(facts, Source.REGISTRY, over_since=since)
     if record.status == "shell":
         verdict = replace(verdict, background=background_commands(facts))
-    conversation = facts.conversation
-    lagging = conversation is not None and conversation.phase is Phase.RUNNING
-    if lagging and since is not None and facts.now - since < LAG:
-        verdict = replace(verdict, recheck_at=facts.now + REREAD)
+    age = facts.now - since if since is not None else LAG
+    if _in_turn(facts) and age < LAG:
+        # How it ended is about to be written; until then it would seem never to have run.
+        state = State.WORKING if age < SETTLING else verdict.state
+        verdict = replace(verdict, state=state, recheck_at=facts.now + REREAD)
     return verdict
+
+
+def _in_turn(facts: Facts) -> bool:
+    """Whether a turn runs, as far as the lines go."""
+    conversation = facts.conversation
+    if conversation is None or conversation.unsure_end:
+        return False
+    return conversation.phase is Phase.RUNNING
 
 
 def _asking(
@@ -143,22 +157,24 @@ def _asking(
         detail, text = one_line(needs), block(needs)
     else:
         detail = _said_of_waiting(facts.record)
+    ask = Ask(
+        ask_id,
+        reason,
+        tool.name if tool is not None else None,
+        text,
+        options,
+        since,
+        deciding=reason is Reason.PERMISSION and _hook_decides(facts, since),
+    )
     return Verdict(
         State.NEEDS_INPUT,
         reason=reason,
         detail=detail,
-        ask=Ask(
-            ask_id,
-            reason,
-            tool.name if tool is not None else None,
-            text,
-            options,
-            since,
-            deciding=reason is Reason.PERMISSION and _hook_decides(facts, since),
-        ),
+        ask=ask,
         since=since,
         last_act=last_act(facts),
         turn_by_person=conversation.turn_by_person if conversation is not None else True,
+        recheck_at=_reread_at(facts.now, ask),
     )
 
 
@@ -172,7 +188,10 @@ def _said_of_waiting(record: Record | None) -> str | None:
     return one_line(waiting_for, 80)
 
 
-def _asked_reason(tool: ToolUse) -> Reason | None:
+def _asked_reason(tool: ToolUse | None) -> Reason | None:
+    """Return what a tool waits for that is an ask by itself."""
+    if tool is None:
+        return None
     if asks.is_question(tool.name):
         return Reason.QUESTION
     return Reason.PLAN if asks.is_plan(tool.name) else None
@@ -212,13 +231,9 @@ def _hook_decides(facts: Facts, since: float | None) -> bool:
     )
 
 
-def _reread_at(facts: Facts, record: Record, verdict: Verdict) -> float | None:
+def _reread_at(now: float, ask: Ask) -> float | None:
     """Return when to look again for a detail or the end of a hook."""
-    since = record.status_updated_at
-    asked = verdict.ask is not None and verdict.ask.tool is not None
-    unsettled_for = SETTLING if asked else LAG
-    if since is not None and 0 <= facts.now - since < unsettled_for:
-        return facts.now + REREAD
-    if verdict.ask is not None and verdict.ask.deciding:
-        return facts.now + 2 * REREAD
-    return None
+    unsettled_for = LAG if ask.tool is None else SETTLING
+    if ask.since is not None and 0 <= now - ask.since < unsettled_for:
+        return now + REREAD
+    return now + 2 * REREAD if ask.deciding else None
