@@ -37,7 +37,6 @@ class Home:
         self.folder = folder
         self.root = folder / ".claude"
         self.root.mkdir(parents=True)
-        (folder / "tmp").mkdir()
         self._state = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
@@ -47,7 +46,6 @@ class Home:
         self._projects: dict[str, object] = {}
         self.environment = {
             "HOME": str(folder),
-            "TMPDIR": str(folder / "tmp"),
             "PATH": os.environ["PATH"],
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
