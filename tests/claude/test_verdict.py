@@ -60,6 +60,10 @@ def record(status: str | None, waiting_for: str | None = None, since: float = T0
     )
 
 
+def progress(kind: str, at: float = T0 + 1) -> dict[str, Any]:
+    return line("progress", at, data={"type": kind}, parentToolUseID="t1", toolUseID="p")
+
+
 def told(*lines: dict[str, Any]) -> Facts:
     return Facts(now=T0 + 5, conversation=conversation(*lines), started=T0 - 100, cwd="/app")
 
@@ -243,6 +247,30 @@ def test_with_a_status(
          N, Reason.PERMISSION, "Bash: npm publish"),
         (replace(told(calls(BASH)), children=(Child(T0 + 0.1, HOOK),), now=T0 + 30),
          W, None, None),
+        (
+            told(line("permission-mode", None, permissionMode="auto"), calls(BASH)),
+            W, None, None,
+        ),
+        # one that has told how far it is was let run; its hooks run before it asks
+        (
+            replace(told(calls(BASH), progress("bash_progress")), now=T0 + 99),
+            W, None, None,
+        ),
+        (
+            told(calls(BASH), progress("hook_progress")),
+            N, Reason.PERMISSION, "Bash: npm publish",
+        ),
+        # what stands behind it waits until it has run
+        (
+            replace(told(calls(BASH, tool("AskUserQuestion", "t2"))),
+                    children=(Child(T0 + 1, SHELL),), now=T0 + 99),
+            W, None, None,
+        ),
+        (
+            replace(told(calls(BASH, tool("WebFetch", "t2"))),
+                    children=(Child(T0 + 1, SHELL),), now=T0 + 99),
+            W, None, None,
+        ),
         # an edit that should be done and is not
         (told(calls(tool("Edit", file_path="/app/a.py"))), N, Reason.PERMISSION, "Edit: a.py"),
         (
@@ -261,6 +289,13 @@ def test_with_a_status(
          CANNOT_TELL),
         (replace(told(calls(tool("mcp__a__b"))), now=T0 + 61), U, None, CANNOT_TELL),
         (replace(told(calls(tool("Agent", description="x"))), now=T0 + 61), U, None, CANNOT_TELL),
+        (replace(told(calls(tool("Agent")), progress("agent_progress", T0 + 50)), now=T0 + 100),
+         W, None, None),
+        (replace(told(calls(tool("Agent")), progress("agent_progress", T0 + 50)), now=T0 + 111),
+         U, None, CANNOT_TELL),
+        (replace(told(line("permission-mode", None, permissionMode="bypassPermissions"),
+                      calls(tool("WebFetch", url="http://x"))), now=T0 + 999),
+         W, None, None),
         (replace(told(calls(tool("Read", file_path="/x"))), now=T0 + 9999), W, None, None),
         # old clients do not say that a turn is over
         (told(prompt(), assistant(text("Done."), stop=None)), W, None, None),

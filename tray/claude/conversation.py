@@ -56,6 +56,8 @@ class ToolUse:
     input: dict[str, Any]
     at: float | None
     """When its line was written, Unix seconds."""
+    progress_at: float | None = None
+    """When it last told how far it was, which a tool that still asks does not (old clients)."""
 
 
 @dataclass(slots=True)
@@ -301,7 +303,12 @@ def _goes_on(conversation: Conversation, _entry: Entry) -> bool:
     return True
 
 
-def _progress(conversation: Conversation, _entry: Entry) -> bool:
+def _progress(conversation: Conversation, entry: Entry) -> bool:
+    line = entry.line
+    tool = conversation.open_tools.get(line.parentToolUseID or "")
+    # Hooks run before a tool asks.
+    if tool is not None and line.data is not None and line.data.type != "hook_progress":
+        conversation.open_tools[tool.id] = replace(tool, progress_at=entry.at)
     # A Stop hook's progress comes after the last text of an old client: no sign of work.
     return conversation.phase is Phase.RUNNING and not conversation.unsure_end
 

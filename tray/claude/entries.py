@@ -120,6 +120,7 @@ class Line(msgspec.Struct, gc=False):
     message: Message | None = None
     toolUseResult: msgspec.Raw = msgspec.Raw(b"")  # noqa: N815
     data: Progress | None = None
+    parentToolUseID: str | None = None  # noqa: N815
     operation: str | None = None
     customTitle: str | None = None  # noqa: N815
     aiTitle: str | None = None  # noqa: N815

@@ -43,8 +43,11 @@ _QUICK_TOOLS = frozenset(
         *("BashOutput", "TaskOutput", "KillShell", "TaskStop"),
     }
 )
-_ASKS_NOTHING = frozenset({"bypassPermissions", "auto", "dontAsk"})
-_EDITS_FREELY = _ASKS_NOTHING | {"acceptEdits"}
+_ALONE = _SHELL_TOOLS | _EDIT_TOOLS
+"""Tools that run one at a time: what stands behind one is not asked before it has run."""
+_NEVER_ASKS = frozenset({"bypassPermissions", "dontAsk"})
+_RUNS_FREELY = _NEVER_ASKS | {"auto"}
+_EDITS_FREELY = _RUNS_FREELY | {"acceptEdits"}
 
 
 def judge_silent(facts: Facts) -> Verdict:
@@ -107,6 +110,8 @@ def _judge_tools(facts: Facts, conversation: Conversation) -> Verdict:
         if verdict.reason is not None:
             return verdict
         verdicts.append(verdict)
+        if tool.name in _ALONE:
+            break
     unknown = next((found for found in verdicts if found.state is State.UNKNOWN), None)
     if unknown is not None:
         return unknown
@@ -120,15 +125,14 @@ def _judge_tool(facts: Facts, conversation: Conversation, tool: ToolUse) -> Verd
     if asks.is_plan(tool.name):
         return _asking(facts, conversation, tool, Reason.PLAN)
     mode = conversation.permission_mode
-    if tool.name in _QUICK_TOOLS:
+    if tool.name in _QUICK_TOOLS or mode in _NEVER_ASKS:
         return _working(facts, conversation)
-    if tool.name in _SHELL_TOOLS and mode not in _ASKS_NOTHING:
+    if tool.name in _ALONE:
+        free = _EDITS_FREELY if tool.name in _EDIT_TOOLS else _RUNS_FREELY
+        if mode in free or tool.progress_at is not None:
+            return _working(facts, conversation)
         return _judge_started(facts, conversation, tool)
-    if tool.name in _EDIT_TOOLS and mode not in _EDITS_FREELY:
-        return _judge_started(facts, conversation, tool)
-    if tool.name in _SHELL_TOOLS | _EDIT_TOOLS:
-        return _working(facts, conversation)
-    return _working_for_a_while(facts, conversation, tool.at)
+    return _working_for_a_while(facts, conversation, tool.progress_at or tool.at)
 
 
 def _judge_started(facts: Facts, conversation: Conversation, tool: ToolUse) -> Verdict:
