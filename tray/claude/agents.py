@@ -9,11 +9,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tray.claude.facts import not_running
 from tray.claude.files import json_object, read_small, text_of
 from tray.claude.transcript import Transcript
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tray.claude.conversation import ToolUse
+    from tray.claude.facts import Child
 
 _LOOKED_AT = 16
 """Agents' files looked at, the newest first: one that asks has just written."""
@@ -37,15 +41,20 @@ class Agents:
         self._folder = os.path.join(transcript.removesuffix(".jsonl"), "subagents")
         self._followed: dict[str, Transcript] = {}
 
-    def ask(self) -> AgentAsk | None:
-        """Return the earliest open tool use of the newest file that has one."""
+    def ask(self, children: Iterable[Child] | None) -> AgentAsk | None:
+        """Return the earliest open tool use of the newest file that has one.
+
+        What visibly runs, as one of the session's `children`, is not asked for.
+        """
         paths = self._newest()
         self._followed = {path: self._followed.get(path) or Transcript(path) for path in paths}
         for path, transcript in self._followed.items():
             conversation = transcript.refresh()
-            if conversation is not None and conversation.open_tools:
-                tool, *others = conversation.open_tools.values()
-                return AgentAsk(_title(path), tool, len(others))
+            if conversation is None:
+                continue
+            tools = not_running(conversation.open_tools.values(), children)
+            if tools:
+                return AgentAsk(_title(path), tools[0], len(tools) - 1)
         return None
 
     def _newest(self) -> list[str]:

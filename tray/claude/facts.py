@@ -11,8 +11,10 @@ from tray.session import Source, State
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tray.claude.agents import AgentAsk
-    from tray.claude.conversation import Conversation
+    from tray.claude.conversation import Conversation, ToolUse
     from tray.claude.jobs import Job
     from tray.claude.registry import Record
     from tray.session import Ask, Reason, TurnEnd
@@ -107,6 +109,14 @@ class Verdict:
     error: str | None = None
     recheck_at: float | None = None
     """When to judge again though nothing happens, Unix seconds."""
+
+
+def not_running(tools: Iterable[ToolUse], children: Iterable[Child] | None) -> list[ToolUse]:
+    """Return those of `tools` that are not visibly running, in their order."""
+    running = {child.command for child in children or () if child.runs_tool}
+    return [
+        tool for tool in tools if tool.name != "Bash" or tool.input.get("command") not in running
+    ]
 
 
 def background_commands(facts: Facts) -> tuple[str, ...]:

@@ -17,10 +17,11 @@ from tray.claude.transcript import Transcript
 from tray.system.processes import tty_access_time
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tray.claude.agents import AgentAsk
     from tray.claude.conversation import Conversation
+    from tray.claude.facts import Child
     from tray.claude.joining import Session
 
 _RECORDED_SINCE = (2, 1, 81)
@@ -106,12 +107,12 @@ class Library:
         """Return what a transcript says now."""
         return self._follow(path).transcript.refresh() if path is not None else None
 
-    def agent_ask(self, path: str) -> AgentAsk | None:
+    def agent_ask(self, path: str, children: Iterable[Child] | None) -> AgentAsk | None:
         """Return the prompt of a session's agent, if the session has no tool that could ask."""
         conversation = self.conversation(path)
         tools = conversation.open_tools.values() if conversation is not None else ()
         if all(asks.is_agent(tool.name) for tool in tools):
-            return self._follow(path).agents.ask()
+            return self._follow(path).agents.ask(children)
         return None
 
     def let_go(self) -> None:

@@ -260,13 +260,14 @@ class Surveyor:
         conversation = self._library.conversation(path)
         record, process = session.record, session.process
         waiting = record is not None and record.status == "waiting"
+        children = self._children(session, conversation)
         facts = Facts(
             now=at,
             record=record,
             stopped=process is not None and process.state == "T",
             started=session.started,
             conversation=conversation,
-            children=self._children(session, conversation),
+            children=children,
             tool_ran_at=(
                 tool_output_changed_at(conversation.session_id, session.cwd)
                 if session.silent
@@ -276,7 +277,9 @@ class Surveyor:
                 and session.cwd is not None
                 else None
             ),
-            agent=self._library.agent_ask(path) if waiting and path is not None else None,
+            agent=(
+                self._library.agent_ask(path, children) if waiting and path is not None else None
+            ),
             job=(
                 read_job(record.config_root, record.job_id)
                 if record is not None and record.job_id is not None

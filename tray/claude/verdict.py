@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tray.claude import asks
 from tray.claude.conversation import Phase
-from tray.claude.facts import Facts, Verdict, background_commands
+from tray.claude.facts import Facts, Verdict, background_commands, not_running
 from tray.claude.silent import judge_silent
 from tray.claude.turns import judge_turn, last_act
 from tray.session import Ask, Reason, Source, State, TurnEnd
@@ -211,14 +211,7 @@ def _asked_tool(facts: Facts) -> ToolUse | None:
 def _open_tools(facts: Facts) -> list[ToolUse]:
     """Return the open tools that are not visibly running, in the order in which they ask."""
     conversation = facts.conversation
-    if conversation is None:
-        return []
-    running = {child.command for child in facts.children or () if child.runs_tool}
-    return [
-        tool
-        for tool in conversation.open_tools.values()
-        if tool.name != "Bash" or tool.input.get("command") not in running
-    ]
+    return not_running(conversation.open_tools.values(), facts.children) if conversation else []
 
 
 def _hook_decides(facts: Facts, since: float | None) -> bool:
