@@ -76,6 +76,7 @@ class _App:
         self._message: str | None = None
         self._message_until = 0.0
         self._host_was_missing = False
+        self._stalled = False
 
     async def run(self) -> int:
         self._loop = asyncio.get_running_loop()
@@ -119,7 +120,7 @@ class _App:
         update = self._update
         if update is None:
             return
-        stalled = self._engine.stalled()
+        stalled = self._stalled = self._engine.stalled()
         problems = (*update.problems, *self._notifier.problems, *self._icon.problems)
         if stalled:
             problems = (_STALLED, *problems)
@@ -137,7 +138,7 @@ class _App:
 
     def _check(self) -> None:
         self._loop.call_later(HEALTH_EACH, self._check)
-        if self._engine.stalled():
+        if self._engine.stalled() is not self._stalled:
             self._draw()
 
     def _host_missing(self) -> None:
