@@ -28,6 +28,8 @@ def one_line(text: str, limit: int = 200) -> str:
     Control sequences, control, bidirectional and other invisible characters are removed,
     white space is folded to single blanks, and a cut is marked with an ellipsis.
     """
+    if len(text) <= limit and _plain(text) and "  " not in text and text == text.strip():
+        return text
     return _cap(" ".join(_strip(text[: limit * 8 + 4096]).split()), limit)
 
 
@@ -37,8 +39,12 @@ def block(text: str, limit: int = 4000) -> str:
     return _cap("\n".join(lines).strip(), limit)
 
 
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
 def _strip(text: str) -> str:
-    if text.isascii() and text.isprintable():
+    if _plain(text):
         return text
     kept = []
     for char in _ESCAPES.sub("", text):

@@ -103,6 +103,8 @@ class Registry:
         self.failure: str | None = None
         """Why the folder could not be read at the last look, though it is there."""
         self._last_good: dict[str, Record] = {}
+        self._parsed: dict[str, tuple[bytes, Record]] = {}
+        """What a file held when it was last parsed, and what that came to."""
 
     def read(self) -> tuple[Record, ...]:
         """Return every record, by path; empty if there is no such folder."""
@@ -124,12 +126,13 @@ class Registry:
             if record is not None:
                 records[path] = record
         self._last_good = records
+        self._parsed = {path: known for path, known in self._parsed.items() if path in records}
         return tuple(records.values())
 
     def _read(self, path: str) -> Record | None:
         for attempt in range(_ATTEMPTS):
             data = read_small(path, _RECORD_LIMIT)
-            record = parse_record(data, path, self.config_root) if data is not None else None
+            record = self._parse(data, path) if data is not None else None
             if record is not None:
                 return record
             found = _stat_file(path)
@@ -143,6 +146,15 @@ class Registry:
                 break
             time.sleep(_PAUSE)
         return self._last_good.get(path)
+
+    def _parse(self, data: bytes, path: str) -> Record | None:
+        known = self._parsed.get(path)
+        if known is not None and known[0] == data:
+            return known[1]
+        record = parse_record(data, path, self.config_root)
+        if record is not None:
+            self._parsed[path] = (data, record)
+        return record
 
 
 def _stat_file(path: str) -> os.stat_result | None:
