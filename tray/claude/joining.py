@@ -131,7 +131,9 @@ def join(
     taken: set[int] = set()
     for record in records:
         if record.path in foreign:
-            live.append(_foreign(record, foreign[record.path]))
+            seen = foreign[record.path]
+            taken.update((seen.pid,) if seen is not None else ())
+            live.append(_foreign(record, seen))
             continue
         process = by_pid.get(record.pid)
         if process is not None and _is_of(record, process):
@@ -161,21 +163,26 @@ def _is_of(record: Record, process: Process) -> bool:
 
 
 def _recorded(record: Record, process: Process) -> Session:
-    key, plain = key_of_record(record), key_of(process)
+    return _session(record, process, key_of_record(record), key_of(process))
+
+
+def _foreign(record: Record, process: Process | None) -> Session:
+    key = f"{record.pid_domain}:{key_of_record(record)}"
+    job = key_of_record(record) if record.job_id is not None else None
+    if process is None:
+        return Session(key=job or key, record=record)
+    own = key_of(process)
+    return _session(record, process, job or own, own, key)
+
+
+def _session(record: Record, process: Process, key: str, *others: str) -> Session:
     return Session(
         key=key,
         record=record,
         process=process,
         command=classify(process.comm, process.argv),
-        aliases=(plain,) if plain != key else (),
+        aliases=tuple(other for other in others if other != key),
     )
-
-
-def _foreign(record: Record, process: Process | None) -> Session:
-    if process is not None:
-        return _recorded(record, process)
-    key = key_of_record(record)
-    return Session(key=key if record.job_id else f"{record.pid_domain}:{key}", record=record)
 
 
 def _unique(sessions: Iterable[Session]) -> list[Session]:
