@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tray.system import processes
-from tray.system.processes import ProcessTable, is_alive, read_process
+from tray.system.processes import Process, ProcessTable, is_alive, read_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,13 @@ class Clock:
         self._monkeypatch = monkeypatch
 
     def put_forward(self, seconds: float, table: ProcessTable) -> list[int]:
+        return [process.pid for process in self.scan_after(seconds, table)]
+
+    def scan_after(self, seconds: float, table: ProcessTable) -> tuple[Process, ...]:
         self.now += seconds
         with self._monkeypatch.context() as patched:
             patched.setattr(processes.time, "monotonic", lambda: self.now)
-            return pids(table)
+            return table.scan()
 
 
 @pytest.fixture
@@ -144,10 +147,10 @@ def test_one_that_becomes_another_program_is_lost(
     wait_until(lambda: clock.put_forward(0, table) == [])
 
 
-def write_process(proc: Path, pid: int, comm: str, start_ticks: int) -> None:
+def write_process(proc: Path, pid: int, comm: str, start_ticks: int, *, state: str = "S") -> None:
     folder = proc / str(pid)
     folder.mkdir(exist_ok=True)
-    fields = ["S", "1", *["0"] * 17, str(start_ticks), "0"]
+    fields = [state, "1", *["0"] * 17, str(start_ticks), "0"]
     (folder / "stat").write_text(f"{pid} ({comm}) {' '.join(fields)}\n")
     (folder / "comm").write_text(f"{comm}\n")
     (folder / "cmdline").write_bytes(comm.encode() + b"\0")
@@ -166,6 +169,25 @@ def test_a_pid_that_another_process_has_now(tmp_path: Path, clock: Clock) -> Non
     write_process(tmp_path, 8, "wanted", 300)
     (found,) = table.scan()
     assert found.start_ticks == 300
+
+
+def test_an_old_one_is_read_whole_only_by_the_look_at_all(tmp_path: Path, clock: Clock) -> None:
+    table = table_of(proc=str(tmp_path))
+    write_process(tmp_path, 7, "wanted", 100)
+    (tmp_path / "7" / "cwd").symlink_to("/")
+    clock.put_forward(0, table)
+    clock.put_forward(processes._YOUNG, table)
+    write_process(tmp_path, 7, "wanted", 100, state="T")
+    (tmp_path / "7" / "cmdline").write_bytes(b"wanted\0else\0")
+    (tmp_path / "7" / "cwd").unlink()
+    (tmp_path / "7" / "cwd").symlink_to("/tmp")
+
+    def seen(seconds: float) -> tuple[str, str | None, tuple[str, ...]]:
+        (found,) = clock.scan_after(seconds, table)
+        return found.state, found.cwd, found.argv
+
+    assert seen(1) == ("T", "/tmp", ("wanted",)), "this is what makes a scan cheap"
+    assert seen(processes._LOOK_AT_ALL) == ("T", "/tmp", ("wanted", "else"))
 
 
 def test_what_is_no_process_is_passed_over(tmp_path: Path) -> None:

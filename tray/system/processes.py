@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ class ProcessTable:
     passed over from then on, unless it is young: a process may become another program by exec
     without a new pid or start time (a shell forks, then execs). Now and then all are looked at
     again, which also finds an old shell that execs, and a pid that another process has now.
+    One that is wanted and no longer young is read again only in what changes from day to day.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class ProcessTable:
         self._proc = proc
         self._first_seen: dict[str, float] = {}
         self._passed_over: set[str] = set()
+        self._known: dict[str, Process] = {}
         self._all_looked_at = float("-inf")
 
     def scan(self) -> tuple[Process, ...]:
@@ -145,26 +147,55 @@ class ProcessTable:
         if now - self._all_looked_at >= _LOOK_AT_ALL:
             self._all_looked_at = now
             self._passed_over.clear()
+            self._known.clear()
         names = set(_names(self._proc))
         self._passed_over &= names
         for gone in self._first_seen.keys() - names:
             del self._first_seen[gone]
+            self._known.pop(gone, None)
         found = [self._look(name, now) for name in names - self._passed_over]
         return tuple(sorted(filter(None, found), key=lambda process: process.pid))
 
     def _look(self, name: str, now: float) -> Process | None:
-        comm = _read(f"{self._proc}/{name}/comm") if _is_pid(name) else None
-        if comm is not None and self._maybe(_text(comm.removesuffix(b"\n"))):
-            process = read_process(int(name), self._proc)
-            if (
-                process is not None
-                and process.uid == os.geteuid()
-                and self._wanted(process.comm, process.argv)
-            ):
-                return process
-        if now - self._first_seen.setdefault(name, now) >= _YOUNG:
+        known = self._known.pop(name, None)
+        process = _as_it_is_now(known, self._proc) if known is not None else None
+        if process is None:
+            process = self._read(name)
+        old = now - self._first_seen.setdefault(name, now) >= _YOUNG
+        if old and process is not None:
+            self._known[name] = process
+        elif old:
             self._passed_over.add(name)
+        return process
+
+    def _read(self, name: str) -> Process | None:
+        """Read a process whole, if it is a wanted one."""
+        comm = _read(f"{self._proc}/{name}/comm") if _is_pid(name) else None
+        if comm is None or not self._maybe(_text(comm.removesuffix(b"\n"))):
+            return None
+        process = read_process(int(name), self._proc)
+        if (
+            process is not None
+            and process.uid == os.geteuid()
+            and self._wanted(process.comm, process.argv)
+        ):
+            return process
         return None
+
+
+def _as_it_is_now(process: Process, proc: str) -> Process | None:
+    """Return a process that was read before; `None` unless it plainly runs the same program."""
+    found = _stat(process.pid, proc)
+    cwd = _path(f"{proc}/{process.pid}/cwd")
+    if (
+        found is None
+        or cwd is None
+        or (found.start_ticks, found.comm) != (process.start_ticks, process.comm)
+    ):
+        return None
+    if (found.state, found.ppid, cwd) == (process.state, process.ppid, process.cwd):
+        return process
+    return replace(process, state=found.state, ppid=found.ppid, cwd=cwd)
 
 
 def children(pid: int, proc: str = PROC) -> tuple[Process, ...]:
