@@ -53,12 +53,16 @@ def test_whatever_is_in_the_file_does_not_matter(tmp_path: Path, left: bytes) ->
 def test_the_lock_is_not_inherited(tmp_path: Path) -> None:
     with only_one(str(tmp_path)):
         child = subprocess.Popen(
-            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False
+            [sys.executable, "-c", "input(print('up', flush=True))"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            close_fds=False,
         )
     with child:
+        assert child.stdout.readline() == b"up\n"
         with only_one(str(tmp_path)):
             pass
-        child.communicate(b"\n")
+        child.stdin.write(b"\n")
 
 
 def test_a_link_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
