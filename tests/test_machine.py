@@ -143,12 +143,13 @@ def test_a_flip_flop_is_never_told() -> None:
     assert run.track.alert is None
 
 
-def test_the_hold_ends_with_the_hook_that_decides() -> None:
+def test_the_hold_begins_anew_with_the_end_of_the_hook_that_decides() -> None:
     run = Run(WORKING)
     run.see(asks("s1", deciding=True))
     run.see(asks("s1", deciding=True), after=4)
-    assert run.ripe is None
     run.see(asks("s1"), after=0.1)
+    assert run.ripe is None
+    run.see(asks("s1"), after=ASK_HOLD)
     assert run.ripe is AlertKind.PERMISSION
 
 
@@ -156,7 +157,9 @@ def test_a_hook_that_approves_is_never_told() -> None:
     run = Run(WORKING)
     run.see(asks("s1", deciding=True))
     run.see(asks("s1", deciding=True), after=9.9)
-    run.see(WORKING, after=0.05)
+    run.see(asks("s1"), after=0.05)
+    assert run.ripe is None
+    run.see(WORKING, after=0.1)
     assert run.track.alert is None
 
 

@@ -174,6 +174,10 @@ def _follow(
     kind, alert_id = kind_and_id
     if before is not None and kept is not None and _same(kept, kind, alert_id):
         seen = before.alert_seen if before.alert_seen is not None else now
+        if _deciding(before.session) and not _deciding(session):
+            # What a hook decided shows in the record only after its process has ended
+            # (80 ms later, seen on 2.1.332).
+            seen = now
         since, was_first, was_ripe = kept.at, kept.first, kept.ripe
     else:
         seen, since, was_first, was_ripe = now, session.since or at, first, False
@@ -216,10 +220,15 @@ def _cause(session: Observation, kept: Alert | None) -> tuple[AlertKind, str] | 
     return None
 
 
+def _deciding(session: Observation) -> bool:
+    """Whether a hook may be answering in the person's place."""
+    return session.ask is not None and session.ask.deciding
+
+
 def _hold(kind: AlertKind, session: Observation) -> float:
     if kind in (AlertKind.TURN_OVER, AlertKind.JOB_DONE):
         return TURN_HOLD
-    if kind is AlertKind.PERMISSION and session.ask is not None and session.ask.deciding:
+    if kind is AlertKind.PERMISSION and _deciding(session):
         return DECIDING_HOLD
     if kind is AlertKind.PERMISSION and session.source is Source.TRANSCRIPT:
         return INFERRED_HOLD
