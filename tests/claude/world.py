@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from tray.claude.survey import Surveyor
-from tray.system.processes import Process, pid_domain, read_process
+from tray.system.processes import Process, environment, pid_domain, read_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,8 +187,9 @@ def _exec_ed(pid: int, comm: str) -> Process:
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         process = read_process(pid)
-        if process is not None and process.comm == comm:
+        # Its name comes first, then its command line, then its environment.
+        named = process is not None and process.comm == comm and process.argv
+        if process is not None and named and environment(pid, {"PATH"}):
             return process
-        with contextlib.suppress(InterruptedError):
-            os.sched_yield()
+        os.sched_yield()
     raise TimeoutError(comm)

@@ -57,6 +57,12 @@ def judge_silent(facts: Facts) -> Verdict:
         return _without_transcript(facts)
     if conversation.partial:
         return Verdict(State.UNKNOWN, detail=TOO_LARGE, source=Source.TRANSCRIPT)
+    newest = conversation.newest_at
+    before_start = newest is not None and facts.started is not None and newest < facts.started
+    if before_start or conversation.phase is Phase.FRESH:
+        return Verdict(
+            State.IDLE, source=Source.TRANSCRIPT, since=facts.started, last_act=last_act(facts)
+        )
     if facts.headless:
         working = conversation.phase is Phase.RUNNING
         return Verdict(
@@ -64,12 +70,6 @@ def judge_silent(facts: Facts) -> Verdict:
             source=Source.TRANSCRIPT,
             since=conversation.turn_began_at if working else conversation.turn_ended_at,
             last_act=conversation.last_act,
-        )
-    newest = conversation.newest_at
-    before_start = newest is not None and facts.started is not None and newest < facts.started
-    if before_start or conversation.phase is Phase.FRESH:
-        return Verdict(
-            State.IDLE, source=Source.TRANSCRIPT, since=facts.started, last_act=last_act(facts)
         )
     if conversation.phase is Phase.OVER:
         if conversation.pending_agents and conversation.turn_end is TurnEnd.COMPLETED:

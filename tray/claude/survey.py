@@ -141,7 +141,11 @@ class Surveyor:
         known, self._origins = self._origins, {}
         for process in processes:
             identity = (process.pid, process.start_ticks)
-            self._origins[identity] = known.get(identity) or _origin(process)
+            origin = known.get(identity)
+            # In the middle of its start a program's environment is empty.
+            if origin is None or origin.root is None:
+                origin = _origin(process)
+            self._origins[identity] = origin
         named = {origin.root for origin in self._origins.values() if origin.root is not None}
         self._real_roots = {root: os.path.realpath(root) for root in named}
 
