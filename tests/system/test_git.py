@@ -250,7 +250,13 @@ def test_nothing_else_in_a_files_place_blocks_or_raises(
     path = tmp_path / where
     path.parent.mkdir(exist_ok=True)
     place(path)
+    opened: list[str] = []
+    real = os.open
+    monkeypatch.setattr(
+        module.os, "open", lambda name, *rest: (opened.append(name), real(name, *rest))[1]
+    )
     assert checkout(str(tmp_path)) is None
+    assert str(path) not in opened, "to open it may do something"
 
 
 def test_a_fifo_put_in_heads_place_at_the_last_moment(

@@ -76,6 +76,13 @@ def follows(poller: ProcessPoller, *processes: tuple[int, int]) -> bool:
     return poller._pidfds.keys() == set(processes)
 
 
+def kernel_objects() -> list[str]:
+    """Return the pidfds and eventfds that this process has open."""
+    gc.collect()  # The eventfd is closed with the poller.
+    names = (os.readlink(entry) for entry in glob.glob("/proc/self/fd/*") if os.path.islink(entry))
+    return sorted(name for name in names if name.startswith(("anon_inode:", "pidfd:")))
+
+
 def test_it_wakes_again_and_again(counter: Counter, start: Start, wait_until: WaitUntil) -> None:
     start(counter, 0.01)
     wait_until(lambda: counter.count > 3)
@@ -239,7 +246,7 @@ def test_no_descriptor_for_a_look_either(
     """The pidfd was the last one."""
     process = identity(sleeper)
     poller = start(counter)
-    descriptors = len(os.listdir("/proc/self/fd"))
+    before = kernel_objects()
 
     def is_alive(pid: int, start_ticks: int) -> bool:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -249,7 +256,7 @@ def test_no_descriptor_for_a_look_either(
         poller.watch([process])
         settle(poller)
         assert counter.count == 0
-        assert len(os.listdir("/proc/self/fd")) == descriptors
+        assert kernel_objects() == before
     settle(poller)
     wait_until(lambda: follows(poller, process))
 
@@ -265,9 +272,16 @@ def test_stopping_twice_and_before_the_start() -> None:
 
 
 def test_it_can_be_stopped_from_its_own_wake(wait_until: WaitUntil) -> None:
-    poller = ProcessPoller(lambda: poller.stop(), 0.01)
+    returned = threading.Event()
+
+    def wake() -> None:
+        poller.stop()
+        returned.set()
+
+    poller = ProcessPoller(wake, 0.01)
     poller.start()
     wait_until(lambda: not poller.is_alive())
+    assert returned.is_set()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -280,13 +294,6 @@ def test_its_thread_can_die_and_says_so(wait_until: WaitUntil) -> None:
     wait_until(lambda: not poller.is_alive())
     poller.watch([(1, 1)])
     poller.stop()
-
-
-def kernel_objects() -> list[str]:
-    """Return the pidfds and eventfds that this process has open."""
-    gc.collect()  # The eventfd is closed with the poller.
-    names = (os.readlink(entry) for entry in glob.glob("/proc/self/fd/*") if os.path.islink(entry))
-    return sorted(name for name in names if name.startswith(("anon_inode:", "pidfd:")))
 
 
 def test_no_descriptor_is_left_open(

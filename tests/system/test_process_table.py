@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from typing import TYPE_CHECKING
@@ -188,6 +189,19 @@ def test_an_old_one_is_read_whole_only_by_the_look_at_all(tmp_path: Path, clock:
 
     assert seen(1) == ("T", "/tmp", ("wanted",)), "this is what makes a scan cheap"
     assert seen(processes._LOOK_AT_ALL) == ("T", "/tmp", ("wanted", "else"))
+
+
+def test_a_pid_that_was_free_for_a_while_is_looked_at_again(tmp_path: Path, clock: Clock) -> None:
+    table = table_of(proc=str(tmp_path))
+    write_process(tmp_path, 8, "shell", 100)
+    clock.put_forward(0, table)
+    clock.put_forward(processes._YOUNG, table)
+    shutil.rmtree(tmp_path / "8")
+    clock.put_forward(1, table)
+    write_process(tmp_path, 8, "shell", 200)
+    assert clock.put_forward(1, table) == []
+    write_process(tmp_path, 8, "wanted", 200)
+    assert clock.put_forward(1, table) == [8]
 
 
 def test_what_is_no_process_is_passed_over(tmp_path: Path) -> None:

@@ -286,6 +286,22 @@ def test_children_without_the_kernels_list(
     assert found.pid in {process.pid for process in children(os.getpid())}
 
 
+def test_a_pid_that_is_no_childs_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the list and the look another process may have taken it."""
+    monkeypatch.setattr(processes, "_child_pids", lambda pid, proc: {os.getpid()})
+    assert [child.pid for child in children(os.getppid())] == [os.getpid()]
+    assert children(os.getpid()) == ()
+
+
+def test_ancestors_that_go_round_in_a_circle(tmp_path: Path) -> None:
+    """As pids that are used again while they are read can make it look."""
+    for pid, parent in ((7, 8), (8, 9), (9, 8)):
+        (tmp_path / str(pid)).mkdir()
+        fields = " ".join(["S", str(parent), *["0"] * 17, "100"])
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) {fields}\n")
+    assert [process.pid for process in parent_chain(7, str(tmp_path))] == [8, 9]
+
+
 @pytest.mark.parametrize("step", ["stat", "", "cmdline", "cwd", "exe", "stat again"])
 def test_a_process_may_vanish_at_any_step(
     spawn: Spawn, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch, step: str

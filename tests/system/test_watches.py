@@ -61,9 +61,7 @@ def under_watch() -> list[int]:
             text = Path(entry).read_text()
         except FileNotFoundError:
             continue
-        found += [
-            int(inode, 16) for inode in re.findall(r"^inotify wd:\S+ ino:(\S+)", text, re.MULTILINE)
-        ]
+        found += [int(inode, 16) for inode in re.findall(r"\ninotify wd:\S+ ino:(\S+)", text)]
     return sorted(found)
 
 

@@ -105,15 +105,13 @@ def _old_head(path: str) -> str | None:
 
 def _content(path: str) -> str | None:
     """Return a small regular file's text; `None` if it is none, too long, empty or unreadable."""
-    # Looked at first, for to open a device may do something; then opened without blocking, for a
-    # FIFO that took its place meanwhile would never answer.
+    # Looked at before it is opened, for to open a device may do something; then not waited for,
+    # for a FIFO that took its place meanwhile would never answer.
     if not stat.S_ISREG(_mode(path)):
         return None
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
             data = os.read(descriptor, _READ_LIMIT)
         finally:
             os.close(descriptor)

@@ -69,7 +69,7 @@ class ProcessPoller:
     def _run(self) -> None:
         due = time.monotonic() + self._interval
         try:
-            while not self._stopped:
+            while True:
                 self._follow()
                 ready = self._poll.poll(max(due - time.monotonic(), 0) * 1000)
                 if self._stopped:
