@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CODE = """
 from tray.desktop import app
 app.HOST_PATIENCE = 0.1
+from tray.cli import demo
+demo.FAST = 20.0
 from tray.cli.main import main
 main()
 """

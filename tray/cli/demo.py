@@ -15,16 +15,16 @@ from tray.cli.options import examples, no_color_option
 if TYPE_CHECKING:
     from tray.demo.stage import Session, Stage
 
-_FAST = 8.0
+FAST = 8.0
 """How many times faster `--fast` plays."""
 
 
 @click.command(epilog=examples("sessionbell demo", "sessionbell demo --once --fast"))
 @click.option("--once", is_flag=True, help="End when the story is over instead of starting anew.")
 @click.option("--seconds", type=click.FloatRange(min=0), help="End after so many seconds.")
-@click.option("--fast", "pace", flag_value=_FAST, help=f"Play {_FAST:.0f} times faster.")
+@click.option("--fast", is_flag=True, help=f"Play {FAST:.0f} times faster.")
 @no_color_option
-def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: bool) -> int:
+def demo(*, once: bool, seconds: float | None, fast: bool, no_color: bool) -> int:
     """Show everything sessionbell does on make-believe sessions.
 
     Seven sessions work, ask for a permission, an answer and a plan's approval, finish, fail
@@ -32,7 +32,7 @@ def demo(*, once: bool, seconds: float | None, pace: float | None, no_color: boo
     notifications are the real ones; without a desktop the live table shows the same.
     """
     with contextlib.suppress(KeyboardInterrupt):
-        return _play(pace or 1.0, once=once, seconds=seconds, color=not no_color)
+        return _play(FAST if fast else 1.0, once=once, seconds=seconds, color=not no_color)
     return 0
 
 
