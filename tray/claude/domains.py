@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAY_BE_GONE_AFTER = 12 * 3600.0
 """Seconds without any change after which an unseen session may be gone."""
-_SEARCH_EACH = 10.0
+_SEARCH_EACH = 60.0
 """Seconds after which a process that was not found is looked for again."""
 _DOMAIN = re.compile(r"linux:([^:]*):(pid:\[\d+\])")
 
@@ -54,20 +54,31 @@ class ForeignProcesses:
                 kept.append(record)
                 continue
             match = _DOMAIN.fullmatch(domain)
-            here = match is not None and match.group(1) == self._machine
-            started = record.started_at
-            if here and started is not None and started < boot_time():
+            machine, namespace = match.groups() if match is not None else (None, None)
+            here = machine == self._machine
+            if here and record.started_at is not None and record.started_at < boot_time():
                 continue
-            process = self._find(match.group(2), record.pid) if match and here else None
             kept.append(record)
+            process = None
+            # A container may have a machine id of its own; then the start time has to fit.
+            if namespace is not None and (here or record.proc_start is not None):
+                process = self._find(record, namespace)
             foreign[record.path] = process
         return kept, foreign
 
-    def _find(self, namespace: str, pid: int) -> Process | None:
-        key = (namespace, pid)
+    def _find(self, record: Record, namespace: str) -> Process | None:
+        key = (namespace, record.pid)
         known = self._found.get(key)
         if known is not None and is_alive(*known):
-            return read_process(known[0])
+            process = read_process(known[0])
+        else:
+            process = self._search(*key)
+        if process is None or record.proc_start not in (None, process.start_ticks):
+            return None
+        return process
+
+    def _search(self, namespace: str, pid: int) -> Process | None:
+        key = (namespace, pid)
         self._found.pop(key, None)
         now = time.monotonic()
         if now - self._sought.get(key, float("-inf")) < _SEARCH_EACH:

@@ -9,6 +9,8 @@ _ID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 """Session ids are UUIDs; nothing else may become part of a path."""
 _FOLDER_LIMIT = 200
 """Characters at which the client cuts a folder's name and adds a hash."""
+_OUTPUT = f"/tmp/claude-{os.getuid()}"  # noqa: S108  (where the client has it)
+"""Where the output of running commands is kept: `<project>/<session>/tasks`."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9]")
 
 
@@ -33,22 +35,28 @@ def project_folders(config_root: str, cwd: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def find_transcript(config_root: str, session_id: str, cwd: str | None = None) -> str | None:
+def find_beside(config_root: str, session_id: str, cwd: str) -> str | None:
+    """Return the path of a session's transcript, if it lies in the folder of `cwd`."""
+    if _ID.fullmatch(session_id) is None:
+        return None
+    for folder in project_folders(config_root, cwd):
+        path = os.path.join(folder, f"{session_id}.jsonl")
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def find_transcript(config_root: str, session_id: str) -> str | None:
     """Return the path of a session's transcript, in whatever project's folder it lies.
 
-    The folder of `cwd` is looked into first; of several files the newest counts.
+    Of several files the newest counts.
     """
     if _ID.fullmatch(session_id) is None:
         return None
-    name = f"{session_id}.jsonl"
-    for folder in project_folders(config_root, cwd) if cwd is not None else ():
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
-            return path
     projects = os.path.join(config_root, "projects")
     found: list[tuple[int, str]] = []
     for folder in _listed(projects):
-        path = os.path.join(projects, folder, name)
+        path = os.path.join(projects, folder, f"{session_id}.jsonl")
         try:
             found.append((os.stat(path).st_mtime_ns, path))
         except OSError:
@@ -75,14 +83,13 @@ def transcripts_since(config_root: str, cwd: str, since: float) -> list[str]:
 def tool_output_changed_at(session_id: str, cwd: str) -> float | None:
     """Return when a session last began or ended a tool's process, Unix seconds.
 
-    Clients since 2.1 keep the output of a running command below
-    `/tmp/claude-<uid>/<project>/<session>/tasks` (seen on 2.1.81; not on 2.0.76).
+    Clients keep the output of a running command in a folder of the session (seen on 2.1.81; not
+    on 2.0.76).
     """
     if _ID.fullmatch(session_id) is None:
         return None
-    base = f"/tmp/claude-{os.getuid()}"  # noqa: S108  (where the client itself has it)
     try:
-        return os.stat(os.path.join(base, folder_name(cwd), session_id, "tasks")).st_mtime
+        return os.stat(os.path.join(_OUTPUT, folder_name(cwd), session_id, "tasks")).st_mtime
     except (OSError, ValueError):
         return None
 
