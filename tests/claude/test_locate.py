@@ -32,6 +32,7 @@ def write(root: Path, folder: str, name: str, at: float = 1000.0) -> str:
         ("/a/b.c", "-a-b-c"),
         ("/a/b_c", "-a-b-c"),
         ("/home/josé/Ünï", "-home-jos---n-"),
+        ("/tmp/reg/é🚀x", "-tmp-reg----x"),
         ("/a b", "-a-b"),
         ("/" + "x" * 300, "-" + "x" * 199),
     ],

@@ -19,7 +19,9 @@ def folder_name(cwd: str) -> str:
 
     Many directories share a name (`/a/b.c`, `/a/b-c`): it leads to candidates, no more.
     """
-    return _UNSAFE.sub("-", cwd)[:_FOLDER_LIMIT]
+    # The client counts UTF-16 code units: an emoji is two (seen on 2.1.332).
+    units = "".join("--" if ord(char) > 0xFFFF else char for char in cwd)
+    return _UNSAFE.sub("-", units)[:_FOLDER_LIMIT]
 
 
 def project_folders(config_root: str, cwd: str) -> list[str]:
@@ -46,13 +48,16 @@ def find_beside(config_root: str, session_id: str, cwd: str) -> str | None:
     return None
 
 
-def find_transcript(config_root: str, session_id: str) -> str | None:
+def find_transcript(config_root: str, session_id: str, cwd: str | None = None) -> str | None:
     """Return the path of a session's transcript, in whatever project's folder it lies.
 
-    Of several files the newest counts.
+    The folder of `cwd` is looked into first; of several files the newest counts.
     """
     if _ID.fullmatch(session_id) is None:
         return None
+    beside = find_beside(config_root, session_id, cwd) if cwd is not None else None
+    if beside is not None:
+        return beside
     projects = os.path.join(config_root, "projects")
     found: list[tuple[int, str]] = []
     for folder in _listed(projects):
