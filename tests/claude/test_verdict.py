@@ -424,6 +424,13 @@ def test_a_hook_may_be_deciding(children: tuple[Child, ...], after: float, decid
     assert ask.deciding is deciding
 
 
+def test_the_end_of_a_hook_is_looked_for() -> None:
+    hook = (Child(T0, HOOK),)
+    facts = replace(ASKING_BASH, record=PERMISSION, children=hook, now=T0 + 3)
+    assert judge(facts).recheck_at == pytest.approx(T0 + 3.1)
+    assert judge(replace(facts, children=())).recheck_at is None
+
+
 def test_a_missing_detail_is_looked_for_again_at_once_but_not_for_ever() -> None:
     facts = Facts(now=T0 + 0.1, record=PERMISSION)
     assert judge(facts).recheck_at == pytest.approx(T0 + 0.15)

@@ -26,7 +26,7 @@ _TAIL = 128 * 1024
 _TAIL_LIMIT = 16 * 1024 * 1024
 """Bytes within which a turn's beginning is looked for."""
 _SAID_LIMIT = 2 * 1024 * 1024
-"""Bytes within which the model's last text is looked for."""
+"""Bytes within which the model's last text and the person's last act are looked for."""
 _MESSAGE_LIMIT = 64 * 1024 * 1024
 """Bytes within which any message is looked for."""
 _HEAD = 16 * 1024
@@ -168,7 +168,8 @@ def _looked_at(conversation: Conversation) -> int:
         return _MESSAGE_LIMIT
     if conversation.mid_turn:
         return _TAIL_LIMIT
-    return _SAID_LIMIT if conversation.preview is None else 0
+    said = conversation.preview is not None and conversation.last_act is not None
+    return 0 if said else _SAID_LIMIT
 
 
 def _line_start(descriptor: int, position: int, size: int) -> int:
