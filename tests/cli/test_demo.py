@@ -23,7 +23,7 @@ CODE = """
 from tray.desktop import app
 app.HOST_PATIENCE = 0.1
 from tray.cli import demo
-demo.FAST = 20.0
+demo.FAST = 12.0
 from tray.cli.main import main
 main()
 """
@@ -135,7 +135,7 @@ def test_the_demo_shows_everything_and_cleans_up(environ: dict[str, str], tmp_pa
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
     for seen in (
         "● working",
-        "shop-api: permission, Bash: npm publish --access public",
+        "Bash: npm publish --access public",
         "web-ui: question, What should happen",
         "docs: plan, Split the guides by reader",
         "search: finished",
