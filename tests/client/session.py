@@ -236,3 +236,7 @@ class Client:
         """End it as a crash would."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+
+    def close_terminal(self) -> None:
+        """Close the terminal under it, as a click on the window's corner does."""
+        self._terminals.call("kill-pane", "-t", self._pane)
