@@ -110,6 +110,25 @@ class TestRecorded:
         elsewhere.write_text(json.dumps(prompt("a title")) + "\n")
         assert only(world.rows()).title == "a title"
 
+    def test_a_session_that_moves_to_another_directory_is_followed(self, world: World) -> None:
+        client = world.client()
+        client.record("idle")
+        client.transcript({"type": "ai-title", "aiTitle": "before"})
+        surveyor = world.surveyor()
+        assert [row.title for row in surveyor.survey().sessions] == ["before"]
+        client.cwd = world.folder / "moved"
+        client.transcript({"type": "ai-title", "aiTitle": "after"})
+        client.record("idle")
+        assert [row.title for row in surveyor.survey().sessions] == ["after"]
+
+    def test_a_first_transcript_is_found_though_one_was_sought_before(self, world: World) -> None:
+        client = world.client()
+        client.record("idle")
+        surveyor = world.surveyor()
+        assert [row.transcript for row in surveyor.survey().sessions] == [None]
+        path = client.transcript(prompt("go"))
+        assert [row.transcript for row in surveyor.survey().sessions] == [str(path)]
+
     def test_one_session_in_two_terminals_is_two_rows(self, world: World) -> None:
         for _ in range(2):
             world.client().record("idle", sessionId=session_id(9))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from tray.claude.agents import Agents
 from tray.claude.binding import Candidate, Claimant, bind
 from tray.claude.joining import version
 from tray.claude.lineage import PromptHistory, cleared_at
-from tray.claude.locate import find_transcript, transcripts_since
+from tray.claude.locate import find_beside, find_transcript, transcripts_since
 from tray.claude.transcript import Transcript
 from tray.system.processes import tty_access_time
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _RECORDED_SINCE = (2, 1, 81)
 """A version all of whose terminal sessions keep a record (seen; 2.0.76 keeps none)."""
+_SEARCH_EACH = 10.0
+"""Seconds after which the folders of all projects are looked through for a transcript again."""
 _SLACK = 5.0
 """Seconds by which a file may seem older than what was written to it."""
 
@@ -59,7 +62,9 @@ class Library:
     def __init__(self) -> None:
         self._followed: dict[str, _Followed] = {}
         self._used: set[str] = set()
-        self._found: dict[tuple[str, str], str] = {}
+        self._found: dict[tuple[str, str, str | None], tuple[float, str | None]] = {}
+        """What the last search for a transcript found, and when that was (monotonic seconds)."""
+        self._sought: set[tuple[str, str, str | None]] = set()
         self._histories: dict[str, PromptHistory] = {}
 
     def assign(self, sessions: Sequence[Session], roots: Mapping[str, str]) -> Assignment:
@@ -94,13 +99,20 @@ class Library:
         return Assignment(paths, frozenset(ambiguous))
 
     def find(self, root: str, session_id: str, cwd: str | None) -> str | None:
-        """Return the path of a session's transcript, if there is one."""
-        known = self._found.get((root, session_id))
-        if known is not None and os.path.isfile(known):
-            return known
-        path = find_transcript(root, session_id, cwd)
-        if path is not None:
-            self._found[root, session_id] = path
+        """Return the path of a session's transcript, if there is one.
+
+        It nearly always lies in the folder of `cwd`; all others are looked through seldom.
+        """
+        key = (root, session_id, cwd)
+        self._sought.add(key)
+        now = time.monotonic()
+        searched_at, path = self._found.get(key, (float("-inf"), None))
+        vanished = path is not None and not os.path.isfile(path)
+        if vanished or now - searched_at >= _SEARCH_EACH:
+            path = find_transcript(root, session_id, cwd)
+            self._found[key] = (now, path)
+        elif path is None and cwd is not None:
+            path = find_beside(root, session_id, cwd)
         return path
 
     def conversation(self, path: str | None) -> Conversation | None:
@@ -119,9 +131,9 @@ class Library:
         """Forget what was not asked for since the last call."""
         for path in self._followed.keys() - self._used:
             del self._followed[path]
-        for key in [key for key, path in self._found.items() if path not in self._used]:
+        for key in self._found.keys() - self._sought:
             del self._found[key]
-        self._used = set()
+        self._used, self._sought = set(), set()
 
     def _follow(self, path: str) -> _Followed:
         self._used.add(path)
