@@ -161,6 +161,13 @@ def test_a_job_that_was_started_anew_did_not_die() -> None:
     assert found.dead == ()
 
 
+def test_a_job_that_two_processes_carry_on_is_one_session() -> None:
+    old, new = record(7, job_id="j"), record(8, job_id="j", updated_at=1100.0)
+    for records in ([old, new], [new, old]):
+        found = joined(records, process(7), process(8))
+        assert only(found).record is new
+
+
 class TestForeign:
     """Records of other pid domains."""
 
@@ -236,3 +243,5 @@ def test_from_which_version_on_a_record_follows_clear(text: str, *, settled: boo
 def test_versions_that_are_none() -> None:
     assert version(None) == version("") == version("x.y") == ()
     assert version("2.1.81") < version("2.1.205") < version("2.2")
+    # More digits than Python reads as a number.
+    assert version("2." + "9" * 5000) == (2,)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from tray.claude.commandline import CommandLine, Role, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tray.claude.registry import Record
     from tray.system.processes import Process
 
 _RECORD_LAG = 5.0
 """Seconds by which a process may seem to have started after its record says it did."""
+_VERSION_DIGITS = 10
 _FOLLOWS_CLEAR = (2, 1, 205)
 """The first version whose records always name the present session, also after /clear."""
 
@@ -186,15 +187,26 @@ def _session(record: Record, process: Process, key: str, *others: str) -> Sessio
 
 
 def _unique(sessions: Iterable[Session]) -> list[Session]:
-    """Keep of each process the newest record: a config root may be a copy of another."""
+    """Keep of each process, and of each key, the newest record.
+
+    A config root may be a copy of another, and a job be carried on by another process.
+    """
+    return _newest(_newest(sessions, _process_of), lambda session: session.key)
+
+
+def _newest(sessions: Iterable[Session], same: Callable[[Session], object]) -> list[Session]:
     newest: dict[object, Session] = {}
     for session in sessions:
-        process = session.process
-        identity = (process.pid, process.start_ticks) if process is not None else session.key
+        identity = same(session)
         known = newest.get(identity)
         if known is None or _written(session.record) > _written(known.record):
             newest[identity] = session
     return list(newest.values())
+
+
+def _process_of(session: Session) -> object:
+    process = session.process
+    return (process.pid, process.start_ticks) if process is not None else session.key
 
 
 def _written(record: Record | None) -> float:
@@ -266,4 +278,6 @@ def _unrecorded(by_pid: Mapping[int, Process], taken: set[int]) -> Iterable[Sess
 def version(text: str | None) -> tuple[int, ...]:
     """Return a client's version as numbers that can be compared; empty if there is none."""
     parts = (text or "").split("-")[0].split(".")
-    return tuple(int(part) for part in parts if part.isascii() and part.isdecimal())
+    numbers = (part for part in parts if part.isascii() and part.isdecimal())
+    # Python refuses to read a number of thousands of digits.
+    return tuple(int(number) for number in numbers if len(number) < _VERSION_DIGITS)
