@@ -456,6 +456,14 @@ def test_an_end_whose_line_lags_is_looked_for_again() -> None:
     assert judge(replace(facts, now=T0 + 2)).recheck_at is None
 
 
+@pytest.mark.parametrize(
+    ("found", "state"), [(record("idle"), I), (record("waiting", "dialog open"), N)]
+)
+def test_after_the_clock_was_set_back_nothing_is_waited_for(found: Record, state: State) -> None:
+    verdict = judge(replace(told(prompt(at=T0 - 9)), record=found, now=T0 - 3600))
+    assert (verdict.state, verdict.recheck_at) == (state, None)
+
+
 def test_a_finished_turn_decays_by_time_alone() -> None:
     verdict = judge(replace(told(*FINISHED), record=record("idle")))
     assert verdict.recheck_at == T0 + 60

@@ -96,7 +96,7 @@ def _judge_waiting(facts: Facts, record: Record) -> Verdict:
         if not _in_turn(facts):
             # The person's own dialog: they are there, and nothing stands still for them.
             return Verdict(State.IDLE, since=record.status_updated_at, last_act=last_act(facts))
-        if facts.now - (record.status_updated_at or 0.0) < SETTLING:
+        if 0 <= facts.now - (record.status_updated_at or 0.0) < SETTLING:
             # One of the person's own, opened in mid-turn, shows before the line of its end.
             return Verdict(State.WORKING, recheck_at=facts.now + REREAD, last_act=last_act(facts))
         reason = Reason.INPUT
@@ -122,7 +122,8 @@ def _judge_at_prompt(facts: Facts, record: Record) -> Verdict:
     if record.status == "shell":
         verdict = replace(verdict, background=background_commands(facts))
     age = facts.now - since if since is not None else LAG
-    if _in_turn(facts) and age < LAG:
+    # A moment to come is one from before the clock was set back.
+    if _in_turn(facts) and 0 <= age < LAG:
         # How it ended is about to be written; until then it would seem never to have run.
         state = State.WORKING if age < SETTLING else verdict.state
         verdict = replace(verdict, state=state, recheck_at=facts.now + REREAD)
