@@ -81,3 +81,10 @@ def test_commands_typed_at_once_in_two_sessions_tell_nothing(tmp_path: Path) -> 
     path = tmp_path / "history.jsonl"
     written(path, typed("/clear", T0, "a"), typed("/clear", T0 + 1, "b"))
     assert PromptHistory(str(tmp_path)).session_at(T0) is None
+
+
+def test_a_time_too_large_to_be_one_is_none(tmp_path: Path) -> None:
+    # Only with half a surrogate pair is a line read by a decoder that takes such numbers.
+    line = '{"display": "/x \\ud83d", "sessionId": "a", "timestamp": 1' + "0" * 400 + "}\n"
+    (tmp_path / "history.jsonl").write_text(line)
+    assert PromptHistory(str(tmp_path)).session_at(T0) is None

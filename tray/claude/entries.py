@@ -302,9 +302,10 @@ def _user_kind(line: Line, text: str, *, pictures: bool) -> EntryKind:
 
 
 def _without_prefixes(text: str) -> str:
-    while match := _PREFIX.match(text):
-        text = text[match.end() :]
-    return text.strip()
+    begin = 0
+    while match := _PREFIX.match(text, begin):
+        begin = match.end()
+    return text[begin:].strip()
 
 
 def _decode_leniently(data: bytes) -> Line | None:

@@ -17,7 +17,9 @@ _KIND = re.compile(r'"type"\s*:\s*"(\w+)_error"')
 _PREFIX = re.compile(r"^\s*API Error:?\s*", re.IGNORECASE)
 _STATUS = re.compile(r"^\(?(\d{3})\b[\s:)]*")
 _LIMIT_AT = re.compile(r"limit reached\|(\d{10,13})", re.IGNORECASE)
-_LIMIT_RESETS = re.compile(r"\blimit\b.*?\bresets?\s+(?:at\s+)?([^\n·∙|]{1,60})", re.IGNORECASE)
+_LIMIT_RESETS = re.compile(
+    r"\blimit\b.{0,200}?\bresets?\s+(?:at\s+)?([^\n·∙|]{1,60})", re.IGNORECASE
+)
 _VARYING = re.compile(r"\b(?:req_\w+|[0-9a-f]{8}-[0-9a-f-]{27,}|\d+)\b")
 _STATUS_WORDS = {
     "400": "invalid request",

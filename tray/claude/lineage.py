@@ -20,6 +20,8 @@ _TAIL = 1024 * 1024
 """Bytes of the history that are looked at: thousands of prompts."""
 _APART = 2.0
 """Seconds by which the two lines of one /clear may differ at most."""
+_CALENDAR_END = 2.5e14
+"""Milliseconds since 1970 beyond which there is no moment: too large a number divides to none."""
 _CLEAR = "<command-name>/clear</command-name>"
 
 
@@ -72,7 +74,7 @@ def _command(data: bytes) -> tuple[float, str] | None:
     if found is None or not (text_of(found, "display") or "").startswith("/"):
         return None
     milliseconds, session = number_of(found, "timestamp"), text_of(found, "sessionId")
-    if milliseconds is None or session is None:
+    if milliseconds is None or session is None or not 0 < milliseconds < _CALENDAR_END:
         return None
     return milliseconds / 1000, session
 
