@@ -296,6 +296,15 @@ def test_an_ended_row_of_the_survey_is_followed() -> None:
     assert run.ripe is AlertKind.DIED
 
 
+def test_an_ended_row_may_be_known_by_its_record_alone() -> None:
+    working = replace(WORKING, record="/c/sessions/7.json")
+    run = Run(working)
+    row = replace(working, key="7:/c/sessions/7.json", state=State.ENDED, since=WALL)
+    assert run.see(row, after=1) == ()
+    (ended,) = run.see(row, after=DEATH_HOLD)
+    assert (ended.kind, ended.how) == (EventKind.ENDED, How.KILLED)
+
+
 def test_a_row_already_ended_at_start_is_listed_but_not_told() -> None:
     run = Run(replace(WORKING, state=State.ENDED))
     assert run.track.alert is not None

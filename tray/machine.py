@@ -155,6 +155,11 @@ class _Former:
             track = self._by_key.pop(key, None)
             if track is not None:
                 return track
+        # What an old client leaves behind does not say when its process started.
+        if session.state is State.ENDED:
+            for key, track in self._by_key.items():
+                if track.session.record is not None and track.session.record == session.record:
+                    return self._by_key.pop(key)
         return None
 
     def rest(self) -> Iterable[Track]:
