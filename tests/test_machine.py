@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tray.machine import (
+    ANSWER_LAG,
     ASK_HOLD,
     DEATH_HOLD,
     DECIDING_HOLD,
@@ -148,8 +149,9 @@ def test_the_hold_begins_anew_with_the_end_of_the_hook_that_decides() -> None:
     run.see(asks("s1", deciding=True))
     run.see(asks("s1", deciding=True), after=4)
     run.see(asks("s1"), after=0.1)
-    assert run.ripe is None
     run.see(asks("s1"), after=ASK_HOLD)
+    assert run.ripe is None
+    run.see(asks("s1"), after=ANSWER_LAG)
     assert run.ripe is AlertKind.PERMISSION
 
 
@@ -158,8 +160,7 @@ def test_a_hook_that_approves_is_never_told() -> None:
     run.see(asks("s1", deciding=True))
     run.see(asks("s1", deciding=True), after=9.9)
     run.see(asks("s1"), after=0.05)
-    assert run.ripe is None
-    run.see(WORKING, after=0.1)
+    run.see(WORKING, after=0.4)
     assert run.track.alert is None
 
 

@@ -37,6 +37,9 @@ INFERRED_HOLD = 1.0
 written 0.3 s after its process has ended (seen on 2.1.81)."""
 DECIDING_HOLD = 10.0
 """Seconds at most that a permission is held while a hook may be answering it."""
+ANSWER_LAG = 0.7
+"""Seconds for the client to take in what a hook decided, after the hook's process has ended
+(0.05 to 0.2 s seen on 2.1.332, more on a busy machine)."""
 TURN_HOLD = 1.0
 """Seconds a turn must stay over before it is told."""
 DEATH_HOLD = 1.0
@@ -87,7 +90,7 @@ class Track:
     session: Observation
     alert: Alert | None = None
     alert_seen: float | None = None
-    """When `alert` was first seen, monotonic seconds."""
+    """When the hold of `alert` began, monotonic seconds."""
     due: float | None = None
     """When an unripe alert's hold is over, monotonic seconds."""
     last_act: float | None = None
@@ -180,9 +183,7 @@ def _follow(
     if before is not None and kept is not None and _same(kept, kind, alert_id):
         seen = before.alert_seen if before.alert_seen is not None else now
         if _deciding(before.session) and not _deciding(session):
-            # What a hook decided shows in the record only after its process has ended
-            # (80 ms later, seen on 2.1.332).
-            seen = now
+            seen = now + ANSWER_LAG
         since, was_first, was_ripe = kept.at, kept.first, kept.ripe
     else:
         seen, since, was_first, was_ripe = now, session.since or at, first, False
