@@ -87,6 +87,7 @@ def test_a_record_that_does_not_say_when_its_process_started(
     old = record(7, None, status=None, started_at=started_at)
     found = joined([old], now_there)
     assert any(session.record is old for session in found.live) is alive
+    assert all(session.key == "7:100" for session in found.live)
     assert (old in found.dead) is not alive
 
 

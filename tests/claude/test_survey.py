@@ -222,7 +222,7 @@ class TestDead:
         client.kill()
         rows = world.survey().sessions
         assert [row.state for row in rows] == ([State.ENDED] if running else [])
-        assert all(row.key == live.key for row in rows)
+        assert all(row.record == live.record for row in rows)
 
     def test_parked_fronts_and_spares_leave_nothing(self, world: World) -> None:
         for field in ({"parkedJobId": "j"}, {"spare": True}):

@@ -108,12 +108,11 @@ def key_of(process: Process) -> str:
 
 
 def key_of_record(record: Record) -> str:
-    """Return the key of a session that keeps a record, its process seen or not."""
+    """Return the key of a session whose process cannot be seen, by what its record says."""
     if record.job_id is not None:
         return f"job:{record.job_id}"
-    if record.proc_start is not None:
-        return f"{record.pid}:{record.proc_start}"
-    return f"{record.pid}:{record.path}"
+    # Old clients do not say when their process started.
+    return f"{record.pid}:{record.proc_start or record.path}"
 
 
 def join(
@@ -163,27 +162,25 @@ def _is_of(record: Record, process: Process) -> bool:
     return begun and classify(process.comm, process.argv).role is not Role.OTHER
 
 
-def _recorded(record: Record, process: Process) -> Session:
-    return _session(record, process, key_of_record(record), key_of(process))
-
-
-def _foreign(record: Record, process: Process | None) -> Session:
-    key = f"{record.pid_domain}:{key_of_record(record)}"
-    job = key_of_record(record) if record.job_id is not None else None
-    if process is None:
-        return Session(key=job or key, record=record)
+def _recorded(record: Record, process: Process, *others: str) -> Session:
     own = key_of(process)
-    return _session(record, process, job or own, own, key)
-
-
-def _session(record: Record, process: Process, key: str, *others: str) -> Session:
+    key = key_of_record(record) if record.job_id is not None else own
     return Session(
         key=key,
         record=record,
         process=process,
         command=classify(process.comm, process.argv),
-        aliases=tuple(other for other in others if other != key),
+        aliases=tuple(other for other in (own, *others) if other != key),
     )
+
+
+def _foreign(record: Record, process: Process | None) -> Session:
+    key = key_of_record(record)
+    if record.job_id is None:
+        key = f"{record.pid_domain}:{key}"
+    if process is None:
+        return Session(key=key, record=record)
+    return _recorded(record, process, key)
 
 
 def _unique(sessions: Iterable[Session]) -> list[Session]:
