@@ -308,9 +308,28 @@ def test_an_ended_row_may_be_known_by_its_record_alone() -> None:
 
 def test_a_row_already_ended_at_start_is_listed_but_not_told() -> None:
     run = Run(replace(WORKING, state=State.ENDED))
-    assert run.track.alert is not None
-    assert run.track.alert.first
+    assert run.track.alert is None
     assert run.see(replace(WORKING, state=State.ENDED), after=2) == ()
+
+
+def test_one_that_was_never_seen_to_live_is_listed_but_not_told() -> None:
+    run = Run()
+    row = replace(WORKING, state=State.ENDED)
+    (appeared,) = run.see(row, after=1)
+    assert appeared.kind is EventKind.APPEARED
+    assert run.see(row, after=DEATH_HOLD + 1) == ()
+    assert (run.track.session, run.track.alert) == (row, None)
+    assert run.see(after=1, leftover=frozenset({"/r/1.json"})) == ()
+    assert run.tracked == Tracked()
+
+
+def test_a_row_that_the_survey_goes_on_listing_asks_for_no_step() -> None:
+    run = Run(WORKING)
+    row = replace(WORKING, state=State.ENDED)
+    run.see(row, after=1)
+    run.see(row, after=ENDED_FOR + 1)
+    assert run.tracked is not None
+    assert run.tracked.wake_at is None
 
 
 def test_clear_ends_one_session_and_begins_another() -> None:

@@ -133,7 +133,7 @@ def step(
         before = former.take(session)
         if before is None and not first:
             told.append(Transition(EventKind.APPEARED, snapshot.at, session))
-        track, transition = _died(before, session, snapshot.at, now, first=first)
+        track, transition = _died(before, session, snapshot.at, now)
         tracks.append(track)
         if transition is not None:
             told.append(transition)
@@ -144,7 +144,7 @@ def step(
         if transition is not None:
             told.append(transition)
     tracks.sort(key=lambda track: order(track.session))
-    return Tracked(tuple(tracks), _wake_at(tracks)), tuple(told)
+    return Tracked(tuple(tracks), _wake_at(tracks, now)), tuple(told)
 
 
 class _Former:
@@ -242,25 +242,32 @@ def _hold(kind: AlertKind, session: Observation) -> float:
 
 
 def _died(
-    before: Track | None, session: Observation, at: float, now: float, *, first: bool
+    before: Track | None, session: Observation, at: float, now: float
 ) -> tuple[Track, Transition | None]:
-    """Follow a session whose process is gone with its work open; its end is told when certain."""
-    was_ripe = False
-    if before is not None and before.gone is not None and before.alert is not None:
-        gone, was_first, was_ripe = before.gone, before.alert.first, before.alert.ripe
-    else:
-        gone, was_first = now, first
-    ripe = was_ripe or first or now >= gone + DEATH_HOLD
+    """Follow a session whose process is gone with its work open; its end is told when certain.
+
+    One that was never seen to live is listed, no more: it may have died before, or live on where
+    its process cannot be seen.
+    """
+    if before is None or _found_dead(before):
+        return Track(session), None
+    gone, was_ripe = now, False
+    if before.gone is not None and before.alert is not None:
+        gone, was_ripe = before.gone, before.alert.ripe
+    ripe = was_ripe or now >= gone + DEATH_HOLD
     track = Track(
         session,
-        alert=Alert("died", AlertKind.DIED, ripe=ripe, at=session.since or at, first=was_first),
+        alert=Alert("died", AlertKind.DIED, ripe=ripe, at=session.since or at),
         alert_seen=gone,
         due=None if ripe else gone + DEATH_HOLD,
-        last_act=before.last_act if before else None,
+        last_act=before.last_act,
         gone=gone,
     )
-    newly = ripe and not was_ripe and before is not None
-    return track, _ended(session, at, How.KILLED) if newly else None
+    return track, _ended(session, at, How.KILLED) if ripe and not was_ripe else None
+
+
+def _found_dead(track: Track) -> bool:
+    return track.session.state is State.ENDED and track.gone is None
 
 
 def _missing(
@@ -269,13 +276,15 @@ def _missing(
     """Decide about a session that the snapshot no longer has."""
     session = before.session
     leftover = session.record is not None and session.record in snapshot.leftover
+    if _found_dead(before):
+        return None, None
     if before.gone is not None:
         if not leftover and before.due is not None:
             # Its record went within the hold: the client came to its end by itself after all.
             return None, _ended(session, snapshot.at, How.EXIT)
         if now - before.gone >= ENDED_FOR:
             return None, None
-        return _died(before, session, snapshot.at, now, first=False)
+        return _died(before, session, snapshot.at, now)
     if leftover and (session.state is State.WORKING or session.blocking):
         row = replace(
             session,
@@ -285,7 +294,7 @@ def _missing(
             detail=_last_words(session),
             since=snapshot.at,
         )
-        return _died(before, row, snapshot.at, now, first=False)
+        return _died(before, row, snapshot.at, now)
     return None, _ended(session, snapshot.at, How.KILLED if leftover else How.EXIT)
 
 
@@ -332,11 +341,12 @@ def _latest(*times: float | None) -> float | None:
     return max((time for time in times if time is not None), default=None)
 
 
-def _wake_at(tracks: Iterable[Track]) -> float | None:
+def _wake_at(tracks: Iterable[Track], now: float) -> float | None:
     times = []
     for track in tracks:
         if track.due is not None:
             times.append(track.due)
-        if track.gone is not None:
+        # The survey may list one for longer: then nothing is waited for.
+        if track.gone is not None and track.gone + ENDED_FOR > now:
             times.append(track.gone + ENDED_FOR)
     return min(times, default=None)
