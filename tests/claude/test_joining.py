@@ -193,6 +193,14 @@ def test_a_client_that_a_program_of_its_name_started_is_one_session() -> None:
     assert [session.key for session in joined([record(8)], launcher, client).live] == ["8:100"]
 
 
+def test_a_worker_of_the_daemon_is_none_until_its_record_says_so() -> None:
+    host = process(1, "bg-pty-host", "--bg-pty-host", "/run/pty.sock", "160", "50")
+    worker = process(7, "--session-id", SESSION, "--agent", "claude", ppid=1)
+    assert joined([], host, worker).live == ()
+    assert only(joined([record(7, kind="bg", job_id="j")], host, worker)).key == "job:j"
+    assert joined([record(7, kind="bg", job_id="j", spare=True)], host, worker).live == ()
+
+
 def test_a_client_that_starts_a_program_is_not_two() -> None:
     fork = process(8, ppid=7, start=300)
     assert [session.key for session in joined([], process(7), fork).live] == ["7:100"]

@@ -257,17 +257,22 @@ def _unrecorded(by_pid: Mapping[int, Process], taken: set[int]) -> Iterable[Sess
     commands = {pid: classify(p.comm, p.argv) for pid, p in by_pid.items()}
     sessions = [by_pid[pid] for pid, command in commands.items() if command.role is Role.SESSION]
     launchers = set()
-    forks = set()
+    no_sessions = set()
     for process in sessions:
         parent = by_pid.get(process.ppid)
-        if parent is not None and parent.exe != process.exe:
+        if parent is None:
+            continue
+        if commands[parent.pid].role is Role.PTY_HOST:
+            # A background job's worker, or one in reserve: its record will say which.
+            no_sessions.add(process.pid)
+        elif parent.exe != process.exe:
             # A client that another program of its name started is one session, the inner one.
             launchers.add(parent.pid)
-        elif parent is not None and parent.argv == process.argv:
+        elif parent.argv == process.argv:
             # A client that starts a program is two clients for a moment.
-            forks.add(process.pid)
+            no_sessions.add(process.pid)
     for process in sessions:
-        if process.pid not in taken | launchers | forks:
+        if process.pid not in taken | launchers | no_sessions:
             key, command = key_of(process), commands[process.pid]
             yield Session(key=key, process=process, command=command)
 
