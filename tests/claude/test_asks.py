@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tray.claude.asks import describe, of_agent, tool_label, with_more
 from tray.claude.errors import describe_failure
@@ -34,6 +36,9 @@ TWO = [
         ("", {}, "a tool"),
         ("ExitPlanMode", {"plan": "\n## Move it\n1. x"}, "Move it"),
         ("ExitPlanMode", {"plan": "###"}, "a plan"),
+        ("ExitPlanMode", {"plan": "# Plan\n\n## Context\nAdd a greeting."}, "Add a greeting."),
+        ("ExitPlanMode", {"plan": "# Plan"}, "a plan"),
+        ("Grep", {"pattern": "TODO", "path": "/app"}, "Grep: TODO"),
         ("ExitPlanMode", {}, "a plan"),
         ("exit_plan_mode", {"plan": "Go"}, "Go"),
         ("AskUserQuestion", {"questions": TWO[:1]}, "Which port? (80)"),
@@ -74,6 +79,25 @@ def test_small_words() -> None:
         ('API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', "overloaded"),
         ("API Error: 529", "overloaded"),
         ("API Error (429)", "rate limit"),
+        ("API Error: Repeated 529 Overloaded errors", "overloaded"),
+        ("API Error: 529 Overloaded. This is a server-side issue", "overloaded"),
+        (
+            'API Error: 400 {"error":{"type":"invalid_request_error","message":"no such \\"x\\""}}',
+            'no such "x"',
+        ),
+        ('API Error: 400 {"error":{"type":"invalid_request_error"}}', "invalid request"),
+        (
+            'API Error: 400 {"error":{"type":"invalid_request_error","message":"\\q"}}',
+            "invalid request",
+        ),
+        (
+            'API Error: 429 {"error":{"type":"rate_limit_error","message":"Number of"}}',
+            "rate limit",
+        ),
+        (
+            'API Error: 500 {"error":{"type":"api_error","message":"Internal server error"}}',
+            "Internal server error",
+        ),
         ("API Error: 500 Internal server error", "Internal server error"),
         ("API Error: Connection error.", "Connection error."),
     ],
@@ -88,6 +112,8 @@ def test_an_api_error(text: str, detail: str) -> None:
         ("5-hour limit reached ∙ resets 3pm", "usage limit reached, resets 3pm"),
         ("You've hit your limit · resets 3pm (Europe/Berlin)",
          "usage limit reached, resets 3pm (Europe/Berlin)"),
+        ("Claude usage limit reached. Your limit will reset at 3pm (UTC).",
+         "usage limit reached, resets 3pm (UTC)"),
         ("Invalid API key · Please run /login", "Invalid API key · Please run /login"),
         ("", "API error"),
     ],
@@ -112,3 +138,27 @@ def test_a_limits_reset_is_told_by_the_persons_clock(monkeypatch: pytest.MonkeyP
 def test_one_fault_has_one_key() -> None:
     texts = ("API Error: Connection error. req_abc1", "API Error: Connection error. req_xyz9")
     assert len({describe_failure(text).key for text in texts}) == 1
+
+
+_keys = st.sampled_from(
+    ["questions", "question", "options", "label", "description", "plan", "command", "file_path"]
+)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=3),
+    max_leaves=8,
+)
+_tools = st.sampled_from(["AskUserQuestion", "ExitPlanMode", "Bash", "mcp__a__b", "mcp__", ""])
+
+
+@given(_tools, st.dictionaries(_keys, _json), st.none() | st.text(max_size=5))
+def test_no_input_raises(tool: str, given_input: dict[str, Any], cwd: str | None) -> None:
+    request = describe(tool, given_input, cwd)
+    assert request.detail.strip()
+    assert len(request.detail) <= 200
+    assert "\n" not in request.detail
+
+
+@given(st.text() | st.builds("API Error: {} {{{}".format, st.integers(), st.text()))
+def test_no_failure_raises(text: str) -> None:
+    assert describe_failure(text).detail

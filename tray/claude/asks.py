@@ -11,10 +11,15 @@ from tray.untrusted import block, one_line
 _LINE = 200
 """Characters of a detail at most."""
 _FILE_KEYS = ("file_path", "notebook_path", "path")
-_SUBJECT_KEYS = ("command", *_FILE_KEYS, "url", "query", "pattern", "skill", "description")
+_SUBJECT_KEYS = (
+    *("command", "file_path", "notebook_path", "url", "query", "pattern"),
+    *("path", "skill", "description"),
+)
 """The inputs that say most about what a tool is about to do, the best first."""
 _QUESTION_TOOL = "AskUserQuestion"
 _AGENT_TOOLS = frozenset({"Agent", "Task"})
+_UNTELLING = frozenset({"plan", "context", "overview", "summary", "implementation plan"})
+"""Headings of plans that do not say what is planned."""
 _PLAN_TOOLS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 
 
@@ -63,7 +68,7 @@ def tool_label(tool: str) -> str:
     """Return a tool's name as a person says it: `github: create_issue` for one of an MCP server."""
     if tool.startswith("mcp__"):
         server, _, name = tool.removeprefix("mcp__").partition("__")
-        return one_line(f"{server}: {name}" if name else server, 80)
+        tool = f"{server}: {name}" if name else server
     return one_line(tool, 80) or "a tool"
 
 
@@ -106,8 +111,9 @@ def _plan(given: dict[str, Any]) -> Request:
     plan = given.get("plan")
     if not isinstance(plan, str) or not plan.strip():
         return Request("a plan", "a plan")
-    title = next(line for line in plan.splitlines() if line.strip()).strip().lstrip("#").strip()
-    return Request(one_line(title, _LINE) or "a plan", block(plan))
+    titles = (line.strip().lstrip("#").strip() for line in plan.splitlines())
+    telling = (title for title in titles if title and title.lower() not in _UNTELLING)
+    return Request(one_line(next(telling, ""), _LINE) or "a plan", block(plan))
 
 
 def _relative(path: str, cwd: str | None) -> str:

@@ -8,12 +8,15 @@ Texts seen: `API Error: 529 {"type":"error","error":{"type":"overloaded_error",.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from dataclasses import dataclass
 
 from tray.untrusted import one_line
 
 _KIND = re.compile(r'"type"\s*:\s*"(\w+)_error"')
+_MESSAGE = re.compile(r'"message"\s*:\s*("(?:[^"\\]|\\.){1,2000}")')
+_OVERLOADED = re.compile(r"\boverloaded(?:_error)?\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^\s*API Error:?\s*", re.IGNORECASE)
 _STATUS = re.compile(r"^\(?(\d{3})\b[\s:)]*")
 _LIMIT_AT = re.compile(r"limit reached\|(\d{10,13})", re.IGNORECASE)
@@ -52,8 +55,11 @@ def describe_failure(text: str) -> Failure:
     api = rest != text
     status = _STATUS.match(rest)
     kind = _KIND.search(text.replace('"type":"error"', ""))
-    if kind is not None:
-        said = kind.group(1).replace("_", " ")
+    if (api or kind is not None) and _OVERLOADED.search(text):
+        said = "overloaded"
+    elif kind is not None:
+        message = _message(text) if kind.group(1) != "rate_limit" else None
+        said = message or kind.group(1).replace("_", " ")
     elif status is not None:
         said = _words(rest[status.end() :]) or _STATUS_WORDS.get(status.group(1), status.group(0))
     else:
@@ -71,8 +77,19 @@ def _usage_limit(text: str) -> str | None:
         return f"usage limit reached, resets {moment:%H:%M}"
     resets = _LIMIT_RESETS.search(text)
     if resets is not None:
-        return one_line(f"usage limit reached, resets {resets.group(1).strip()}")
+        return one_line(f"usage limit reached, resets {resets.group(1).strip(' .')}")
     return None
+
+
+def _message(text: str) -> str | None:
+    """Return what the API itself says of an error."""
+    match = _MESSAGE.search(text)
+    if match is None:
+        return None
+    try:
+        return one_line(json.loads(match.group(1)), 160)
+    except ValueError:
+        return None
 
 
 def _words(text: str) -> str:
