@@ -222,6 +222,18 @@ def test_nothing_moves_in_the_open_menu_and_labels_go_on(shown, desktop):
     assert len(rows(desktop, again, Look.WORKING)) == 2
 
 
+def test_a_menu_that_was_left_by_escape_is_fresh_when_it_opens_again(shown, desktop):
+    """The panel does not tell that it has closed."""
+    open_menu(desktop)
+    desktop.close_menus()
+    shown.show(session("x", State.WORKING), session("y", State.WORKING), RESTS, ASKS)
+    opened = open_menu(desktop)
+    wait_until(lambda: len(rows(desktop, opened, Look.WORKING)) == 2, what="the rows are new")
+    (asked,) = rows(desktop, opened, Look.BLOCKED)
+    desktop.click(*asked)
+    wait_until(lambda: shown.clicked == ["asks"], what="the click is told")
+
+
 def test_a_panel_that_is_killed_and_started_again_shows_it_again(shown, desktop):
     desktop.kill_panel()
     wait_until(lambda: not shown.icon.host_present, what="the tray is gone")

@@ -311,6 +311,11 @@ def test_hostile_text_becomes_one_short_printable_line(text):
         line.encode()
 
 
+def test_a_row_in_a_script_from_right_to_left_keeps_its_parts_in_order():
+    assert label(project="مرحبا") == "\u200eمرحبا · main — idle"
+    assert menu.tooltip((blocked(project="שלום"),), (), NOW).split("\n")[1][0] == "\u200e"
+
+
 def test_the_tooltip_tells_who_calls():
     asks = blocked(since=NOW - 60, project="api")
     done = session(unseen=True, preview="Done.")

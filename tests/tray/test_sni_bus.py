@@ -454,6 +454,16 @@ class TestOpenMenu:
         assert (await host.layout()).labels == ["fresh", "5 min"]
         assert await host.call_menu("AboutToShow", "i", 0) == [False]
 
+    async def test_a_client_that_asks_in_groups_is_told_too(self, seen, host):
+        """libdbusmenu's, of XFCE, MATE and waybar, asks for no answer."""
+        seen.before_opening = lambda: seen.show("fresh")
+        host.signals.clear()
+        assert await host.call_menu("AboutToShowGroup", "ai", [0]) == [[0], []]
+        assert host.names()[-1] == "LayoutUpdated"
+        host.signals.clear()
+        assert await host.call_menu("AboutToShowGroup", "ai", [0]) == [[], []]
+        assert host.signals == []
+
     async def test_it_opens_although_the_application_fails(self, seen, host, caplog):
         seen.before_opening = lambda: 1 / 0
         with caplog.at_level(logging.CRITICAL, logger="tray.desktop.dbusmenu"):

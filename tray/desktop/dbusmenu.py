@@ -151,7 +151,11 @@ class MenuServer(ServiceInterface):
         self, ids: Ids
     ) -> Annotated[tuple[list[int], list[int]], DBusSignature("aiai")]:
         unknown = [node_id for node_id in ids if self._tree.node(node_id) is None]
-        return [ROOT] if self._prepare(ids) else [], unknown
+        if not self._prepare(ids):
+            return [], unknown
+        # libdbusmenu's client, which asks in this way, does not wait for the answer.
+        self._layout_updated(self._tree.revision, ROOT)
+        return [ROOT], unknown
 
     @dbus_signal(name="ItemsPropertiesUpdated")
     def _items_properties_updated(

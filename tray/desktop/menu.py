@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -94,7 +95,7 @@ def tooltip(sessions: Sequence[Observation], problems: Sequence[Problem], now: f
     """Return the head line, and below it the sessions that call for their person."""
     ranked = sorted(sessions, key=order)
     calling = [s for s in ranked if look_of(s) in (Look.BLOCKED, Look.FINISHED)]
-    lines = [f"{_where(s)} — {_what(s, now)}" for s in calling]
+    lines = [_left_to_right(f"{_where(s)} — {_what(s, now)}") for s in calling]
     if len(lines) > _TOLD_IN_TOOLTIP:
         lines[_TOLD_IN_TOOLTIP:] = [f"{len(lines) - _TOLD_IN_TOOLTIP} more"]
     lines += [one_line(problem.message, 2 * _WIDTH) for problem in problems[:2]]
@@ -128,7 +129,7 @@ def _rows(ranked: Sequence[Observation], now: float) -> list[Entry]:
         rows.append(
             Entry(
                 key=f"session:{session.key}",
-                label=f"{where} — {what}",
+                label=_left_to_right(f"{where} — {what}"),
                 look=look_of(session),
                 default=session is default,
                 action="row",
@@ -136,6 +137,12 @@ def _rows(ranked: Sequence[Observation], now: float) -> list[Entry]:
             )
         )
     return rows
+
+
+def _left_to_right(line: str) -> str:
+    """Keep the parts of `line` in their order where its first letter runs the other way."""
+    foreign = any(unicodedata.bidirectional(char) in ("R", "AL") for char in line)
+    return f"\N{LEFT-TO-RIGHT MARK}{line}" if foreign else line
 
 
 def _calls_first(ranked: Sequence[Observation]) -> Observation | None:
