@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.claude.lines import assistant, calls, prompt, result, text, tool, user
 from tests.claude.world import VERSION, World, session_id
@@ -619,3 +621,33 @@ class TestWhole:
         for value in (row.detail, row.name, row.title, row.project, row.cwd, row.version):
             assert value is None or (value.isprintable() and len(value) <= 4096), value
             assert value is None or not {"\x1b", "\u202e", "\n"} & set(value)
+
+
+FIELDS = st.dictionaries(
+    st.sampled_from(
+        [
+            *("sessionId", "cwd", "startedAt", "waitingFor", "updatedAt", "statusUpdatedAt"),
+            *("version", "kind", "entrypoint", "pidDomain", "name", "nameSource", "jobId"),
+            *("parkedJobId", "spare"),
+        ]
+    ),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just([{}]),
+)
+STATUS = st.sampled_from(["busy", "waiting", "idle", "shell", "dreaming", None])
+LINES = st.lists(st.binary(max_size=80) | st.just(b'{"type":"user","cwd":[]}'), max_size=4)
+
+
+@given(FIELDS, STATUS, LINES)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_nothing_in_the_files_is_a_fault(
+    world: World, fields: dict[str, object], status: str | None, lines: list[bytes]
+) -> None:
+    client = world.clients[0] if world.clients else world.client()
+    client.record(status, **fields)
+    client.transcript().write_bytes(b"\n".join(lines))
+    for now in (None, time.time() + 5, time.time() + 1e6):
+        snapshot = world.survey(now)
+        assert snapshot.problems == ()
+        assert len(snapshot.sessions) <= 1
