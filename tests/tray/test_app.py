@@ -203,6 +203,9 @@ async def test_a_click_on_a_row_shows_the_way(
     start(bus.address)
     await until(lambda: host.registered)
     await click(host, "shop")
+    await until(lambda: daemon.titles == ["The way to shop"])
+    (arguments,) = daemon.screen.values()
+    assert session.terminal in arguments[4]
     deadline = asyncio.get_running_loop().time() + WITHIN
     while not any(session.terminal in label for label in (await host.layout()).labels):
         assert asyncio.get_running_loop().time() < deadline

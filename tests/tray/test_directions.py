@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tray.desktop.directions import TmuxPane, directions, tmux_pane
+from tray.desktop.alerts import Urgency
+from tray.desktop.directions import TmuxPane, directions, signpost, tmux_pane
 from tray.session import Kind, Observation, State
 
 LIVE = Observation(
@@ -62,3 +63,11 @@ def test_directions(fields: dict[str, object], pane: TmuxPane | None, copied: st
 )
 def test_tmux_pane(environment: dict[str, str], pane: TmuxPane | None) -> None:
     assert tmux_pane(environment) == pane
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_the_signpost_is_quiet_and_says_whether_it_was_copied(copied: bool) -> None:
+    bubble = signpost(LIVE, directions(LIVE), copied=copied)
+    assert (bubble.urgency, bubble.expires, bubble.keys) == (Urgency.LOW, True, ("7:1",))
+    assert "/dev/pts/3" in bubble.body
+    assert bubble.body.endswith("(copied)") is copied

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tray.claude.survey import Surveyor
 from tray.desktop import alerts, clipboard, icon, menu
-from tray.desktop.directions import directions, tmux_pane
+from tray.desktop.directions import directions, signpost, tmux_pane
 from tray.desktop.notifier import Notifier
 from tray.desktop.sni import TrayIcon
 from tray.engine import Engine
@@ -38,7 +38,7 @@ HEALTH_EACH = 5.0
 HOST_PATIENCE = 3.0
 """Seconds after the start for which a missing tray host is not worth a word."""
 MESSAGE_FOR = 30.0
-"""Seconds for which a message stands in the menu."""
+"""Seconds for which the way to a session is shown."""
 _STALLED = Problem(
     "engine-stalled",
     "no look at the sessions for 10 s: what is shown may be old; it is tried again by itself,"
@@ -72,9 +72,9 @@ class _App:
         self._engine = Engine(Surveyor(roots=roots), self._publish)
         self._memory = alerts.Memory()
         self._update: Update | None = None
-        self._problems: tuple[Problem, ...] = ()
-        self._message: str | None = None
-        self._message_until = 0.0
+        self._message: Bubble | None = None
+        self._message_timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._host_was_missing = False
         self._stalled = False
 
@@ -113,6 +113,8 @@ class _App:
 
     def _notify(self, tracked: Tracked) -> None:
         self._memory, wanted = alerts.plan(self._memory, tracked, time.monotonic())
+        if self._message is not None:
+            wanted = (*wanted, self._message)
         self._notifier.show(wanted)
 
     def _draw(self) -> None:
@@ -126,12 +128,13 @@ class _App:
             problems = (_STALLED, *problems)
         sessions = update.tracked.sessions
         now = time.time()
-        message = self._message if time.monotonic() < self._message_until else None
         self._icon.show(
             icon.look(sessions, healthy=not stalled),
             badge=icon.badge(sessions),
             tooltip=menu.tooltip(sessions, problems, now),
-            entries=menu.build(sessions, problems, now, message=message),
+            entries=menu.build(
+                sessions, problems, now, message=self._message.body if self._message else None
+            ),
         )
         if self._table is not None and self._host_was_missing:
             self._table(update)
@@ -152,32 +155,45 @@ class _App:
         if entry.action == "quit":
             self._ending.set()
         elif entry.session is not None:
-            self._loop.create_task(self._direct(entry.session))
+            self._point_to(entry.session)
 
     def _clicked(self, bubble: Bubble) -> None:
-        self._loop.create_task(self._direct(bubble.keys[0]))
+        self._point_to(bubble.keys[0])
 
     def _dismissed(self, bubble: Bubble) -> None:
+        if bubble is self._message:
+            self._message = None
         self._memory = alerts.dismissed(self._memory, bubble)
         if self._update is not None:
             self._notify(self._update.tracked)
 
-    async def _direct(self, key: str) -> None:
-        """Copy what leads to the session of that key, and show it."""
+    def _point_to(self, key: str) -> None:
+        """Show the way to the session of that key, and copy it."""
         session = self._session(key)
-        if session is None:
-            return
+        if session is not None:
+            task = self._loop.create_task(self._direct(session))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _direct(self, session: Observation) -> None:
         pane = None
         if session.pid is not None:
             pane = tmux_pane(environment(session.pid, frozenset({"TMUX", "TMUX_PANE"})))
         way = directions(session, pane)
         copied = await clipboard.copy(way.copy)
-        self._message = f"{session.project or 'session'}: {way.say}" + (
-            " (copied)" if copied else ""
-        )
-        self._message_until = time.monotonic() + MESSAGE_FOR
+        self._tell(signpost(session, way, copied=copied))
+
+    def _tell(self, message: Bubble | None) -> None:
+        """Show a message in a bubble and in the menu, for a while."""
+        self._message = message
+        if self._message_timer is not None:
+            self._message_timer.cancel()
+            self._message_timer = None
+        if message is not None:
+            self._message_timer = self._loop.call_later(MESSAGE_FOR, self._tell, None)
+        if self._update is not None:
+            self._notify(self._update.tracked)
         self._draw()
-        self._loop.call_later(MESSAGE_FOR + 0.1, self._draw)
 
     def _session(self, key: str) -> Observation | None:
         if self._update is None:

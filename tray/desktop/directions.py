@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from tray.desktop.alerts import Bubble, Urgency
+from tray.desktop.icon import look_of
 from tray.session import Kind, Observation, State
 
 
@@ -53,3 +55,20 @@ def directions(session: Observation, pane: TmuxPane | None = None) -> Directions
     if session.tty is not None:
         return Directions(session.tty, f"it runs on {session.tty}{folder} ({process})")
     return Directions(session.cwd or str(session.pid or ""), f"it runs as {process}{folder}")
+
+
+def signpost(session: Observation, way: Directions, *, copied: bool) -> Bubble:
+    """Compose the bubble that shows the way to `session`."""
+    name = session.project or session.name or "The session"
+    return Bubble(
+        id="way",
+        title=f"The way to {name}",
+        body=f"{name}: {way.say}" + (" (copied)" if copied else ""),
+        look=look_of(session),
+        category="x-sessionbell.way",
+        urgency=Urgency.LOW,
+        expires=True,
+        keys=(session.key,),
+        asks=(f"way/{session.key}",),
+        actions=(),
+    )
