@@ -333,6 +333,18 @@ def test_an_open_question_belies_busy_after_a_second(block: dict[str, Any]) -> N
     assert late.ask.id == "t1"
 
 
+@pytest.mark.parametrize(
+    ("found", "state"), [(record("busy"), W), (record("waiting", "dialog open"), I)]
+)
+def test_what_a_killed_process_left_open_is_not_asked_by_the_next(
+    found: Record, state: State
+) -> None:
+    asking = calls(tool("AskUserQuestion", "t1", questions=[{"question": "Which?"}]), at=T0 - 60)
+    facts = replace(told(prompt(at=T0 - 61), asking), started=T0 - 9, record=found)
+    assert judge(facts).state is state
+    assert judge(replace(facts, started=T0 - 90)).state is N
+
+
 def test_a_question_behind_another_tool_is_not_asked_yet() -> None:
     both = replace(told(calls(BASH, tool("AskUserQuestion", "t2"))), record=record("busy"))
     assert judge(replace(both, now=T0 + 99)).state is W

@@ -74,7 +74,7 @@ def _judge_busy(facts: Facts, record: Record) -> Verdict:
     tools = _open_tools(facts)
     # One behind another tool is not asked before that has run.
     reason = _asked_reason(tools[0]) if tools else None
-    if reason is not None:
+    if reason is not None and not _of_another_process(facts):
         question = tools[0]
         # Counted from the later of both: an answer's line lags behind the record.
         stood_since = max(question.at or 0.0, record.status_updated_at or 0.0)
@@ -133,9 +133,15 @@ def _judge_at_prompt(facts: Facts, record: Record) -> Verdict:
 def _in_turn(facts: Facts) -> bool:
     """Whether a turn runs, as far as the lines go."""
     conversation = facts.conversation
-    if conversation is None or conversation.unsure_end:
+    if conversation is None or conversation.unsure_end or _of_another_process(facts):
         return False
     return conversation.phase is Phase.RUNNING
+
+
+def _of_another_process(facts: Facts) -> bool:
+    """Whether all lines are from before the process started: what they left open nobody asks."""
+    newest = facts.conversation.newest_at if facts.conversation is not None else None
+    return newest is not None and facts.started is not None and newest < facts.started
 
 
 def _asking(
