@@ -123,7 +123,7 @@ CASES = {
     ),
     "a fresh session with a record begins none that it does not name": (
         [recorded("p", 100, "nowhere")],
-        [transcript("t", 110, 130, recorded=True)],
+        [transcript("t", 110, 130)],
         {},
     ),
     "/clear": (

@@ -16,7 +16,7 @@ from tests.claude.lines import assistant, calls, prompt, result, text, tool, use
 from tests.claude.world import VERSION, World, session_id
 from tray.claude import survey
 from tray.claude.silent import KEEPS_NO_RECORDS, STARTING
-from tray.claude.survey import AMBIGUOUS, POLL, Surveyor
+from tray.claude.survey import AMBIGUOUS, POLL, TORN, Surveyor
 from tray.session import Kind, Observation, Reason, Source, State
 from tray.system.processes import boot_time, machine_id
 
@@ -165,12 +165,13 @@ class TestRecorded:
     def test_torn_while_a_look_is_taken(self, world: World) -> None:
         client = world.client()
         surveyor = world.surveyor()
-        client.record("waiting")
-        assert surveyor.survey().sessions[0].state is State.NEEDS_INPUT
+        client.record("busy")
+        assert surveyor.survey().sessions[0].state is State.WORKING
+        assert surveyor.next_look is None
         client.record_path.write_bytes(b'{"pid":')
         now = time.time()
-        assert surveyor.survey(now).sessions[0].state is State.NEEDS_INPUT
-        assert surveyor.next_look == pytest.approx(now + 0.05)
+        assert surveyor.survey(now).sessions[0].state is State.WORKING
+        assert surveyor.next_look == now + TORN
 
 
 class TestDead:
