@@ -35,6 +35,12 @@ _TICKS_A_CHECK = 3
 clock: two threads awake for each tick would be more wake-ups than all else together."""
 PATIENCE = 10.0
 """Seconds without a survey after which what is shown can no longer be believed."""
+STALLED = Problem(
+    "engine-stalled",
+    "no look at the sessions for 10 s: what is shown may be old; it is tried again by itself,"
+    " else start sessionbell anew",
+)
+"""What there is to say once that patience is over."""
 _RESTART_NOTED = 300.0
 """Seconds for which a restarted thread is reported as a problem."""
 

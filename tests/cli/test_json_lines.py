@@ -77,6 +77,6 @@ def test_a_problem_with_another_cause_is_told_again() -> None:
 def test_an_engine_that_stands_still_is_a_failed_source() -> None:
     printer = JsonLines()
     said(printer, update(IDLE, problems=(FULL,)))
-    assert said(printer, stalled=True) == [("health", "engine", False)]
+    assert said(printer, stalled=True) == [("health", "engine-stalled", False)]
     assert said(printer, stalled=True) == []
-    assert said(printer, update(IDLE, problems=(FULL,))) == [("health", "engine", True)]
+    assert said(printer, update(IDLE, problems=(FULL,))) == [("health", "engine-stalled", True)]

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from tray import __version__
+from tray.cli.lock import only_one
 from tray.cli.main import cli
 from tray.demo.stage import Stage
 from tray.session import PUBLISHED
@@ -242,12 +243,11 @@ def test_the_table_fits_a_real_terminal(stage: Stage, width: int) -> None:
     assert max(map(len, lines)) <= width
 
 
-def test_a_second_tray_finds_the_first(tmp_path: object) -> None:
-    from tray.cli.lock import only_one
-
+@pytest.mark.parametrize("arguments", [[], ["run"]])
+def test_a_second_tray_finds_the_first(tmp_path: object, arguments: list[str]) -> None:
     with only_one(str(tmp_path)):
-        done = sessionbell("run", env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)})
-    assert done.returncode == 0
+        done = sessionbell(*arguments, env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
     assert f"already running (process {os.getpid()})" in done.stdout
 
 

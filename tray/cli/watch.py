@@ -11,20 +11,17 @@ import click
 
 from tray import __version__
 from tray.cli.options import chosen_roots, examples, json_option, no_color_option, roots_option
-from tray.session import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tray.cli.feed import Delivery
+    from tray.session import Problem
 
 HEARTBEAT = 30.0
 """Seconds between two signs of life of `watch --json`."""
 _CHECK = 5.0
 """Seconds between two looks at whether the engine still works."""
-_STALLED = Problem(
-    "engine", "nothing could be looked at for 10 s; what was told may no longer be true"
-)
 
 
 @click.command(
@@ -76,6 +73,7 @@ class JsonLines:
     def lines(self, delivery: Delivery, now: float, *, stalled: bool) -> Iterable[bytes]:
         """Return the lines that `delivery` and the engine's health at `now` give cause for."""
         from tray.cli import contract
+        from tray.engine import STALLED
 
         updates = delivery.updates
         if updates and not (self.started and delivery.complete):
@@ -89,9 +87,9 @@ class JsonLines:
         problems = dict(self._problems)
         if updates:
             problems = {problem.code: problem for problem in updates[-1].problems}
-        problems.pop(_STALLED.code, None)
+        problems.pop(STALLED.code, None)
         if stalled:
-            problems[_STALLED.code] = _STALLED
+            problems[STALLED.code] = STALLED
         for code, problem in problems.items():
             if self._problems.get(code) != problem:
                 yield contract.line(contract.health(now, problem, ok=False))

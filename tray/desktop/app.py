@@ -18,8 +18,7 @@ from tray.desktop import alerts, clipboard, icon, menu
 from tray.desktop.directions import directions, signpost, tmux_pane
 from tray.desktop.notifier import Notifier
 from tray.desktop.sni import TrayIcon
-from tray.engine import Engine
-from tray.session import Problem
+from tray.engine import STALLED, Engine
 from tray.system.processes import environment
 
 if TYPE_CHECKING:
@@ -39,11 +38,6 @@ HOST_PATIENCE = 3.0
 """Seconds after the start for which a missing tray host is not worth a word."""
 MESSAGE_FOR = 30.0
 """Seconds for which the way to a session is shown."""
-_STALLED = Problem(
-    "engine-stalled",
-    "no look at the sessions for 10 s: what is shown may be old; it is tried again by itself,"
-    " else start sessionbell anew",
-)
 
 
 def run(
@@ -125,7 +119,7 @@ class _App:
         stalled = self._stalled = self._engine.stalled()
         problems = (*update.problems, *self._notifier.problems, *self._icon.problems)
         if stalled:
-            problems = (_STALLED, *problems)
+            problems = (STALLED, *problems)
         sessions = update.tracked.sessions
         now = time.time()
         self._icon.show(
