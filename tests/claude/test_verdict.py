@@ -378,6 +378,7 @@ def test_a_blocked_background_job_belies_busy() -> None:
     verdict = judge(Facts(now=T0, record=record("busy"), job=job))
     assert (verdict.state, verdict.reason, verdict.detail) == (N, Reason.QUESTION, "Which port?")
     assert judge(Facts(now=T0, record=record("busy"), job=replace(job, tempo="idle"))).state is W
+    assert judge(Facts(now=T0, record=record("busy"), job=replace(job, needs=None))).state is W
 
 
 def test_two_asks_at_once_are_told_in_the_order_asked() -> None:
@@ -411,6 +412,24 @@ def test_an_ask_is_known_by_when_it_was_asked() -> None:
     again = judge(replace(ASKING_BASH, record=record("waiting", "permission prompt", T0 + 0.065)))
     assert again.ask is not None
     assert again.ask.id != ask.id
+
+
+def test_an_ask_without_a_time_is_known_by_its_tool() -> None:
+    untimed = replace(PERMISSION, status_updated_at=None, status_updated_ms=None)
+    verdict = judge(replace(ASKING_BASH, record=untimed, children=(Child(T0, HOOK),)))
+    assert verdict.ask is not None
+    assert (verdict.ask.id, verdict.ask.deciding, verdict.recheck_at) == ("t1", False, None)
+    nameless = judge(Facts(now=T0, record=untimed)).ask
+    assert nameless is not None
+    assert nameless.id == "waiting"
+
+
+@pytest.mark.parametrize("after", [-9.0, 0.0, 0.39])
+def test_a_dialog_in_mid_turn_is_first_given_time_to_be_the_persons_own(after: float) -> None:
+    dialog = replace(told(prompt(at=T0 - 9)), record=record("waiting", "dialog open"))
+    verdict = judge(replace(dialog, now=T0 + after))
+    assert (verdict.state is W) == (after >= 0)
+    assert judge(replace(dialog, now=T0 + 0.41)).reason is Reason.INPUT
 
 
 @pytest.mark.parametrize(
