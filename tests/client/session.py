@@ -25,9 +25,12 @@ PATIENCE = 40.0
 """Seconds to wait at most for what must come: a busy machine is no fault."""
 _PROMPT = re.compile(r"^❯", re.MULTILINE)
 _FOOTERS = ("? for shortcuts", "← for agents", "/tasks", "shift+tab to cycle", "manual mode on")
-_RULE = re.compile(r"^\s*[─▔]{20,}\s*$", re.MULTILINE)
-_DEAF = 1.5
+_RULE = re.compile(r"^\s*[─▔]{20,}\s*$")
+_CURSOR = re.compile(r"^\s*❯")
+_DEAF = 1.2
 """Seconds for which a dialog that has just opened may ignore keys."""
+_IN_VAIN = 5.0
+"""Seconds after which a key that changed nothing was not heard."""
 
 
 class Home:
@@ -196,25 +199,39 @@ class Client:
         self.write(text)
         self.keys("Enter")
 
-    def dialog(self) -> str:
-        """Return what stands below the last rule on the screen: a dialog, or the input line."""
-        return _RULE.split(self.screen())[-1].strip()
+    def dialog(self) -> tuple[str, ...]:
+        """Return what there is to answer: from the last rule above the cursor on."""
+        lines = [line.rstrip() for line in self.screen().splitlines() if line.strip()]
+        cursor = max((at for at, line in enumerate(lines) if _CURSOR.match(line)), default=0)
+        above = [at for at, line in enumerate(lines[:cursor]) if _RULE.match(line)]
+        return tuple(line for line in lines[max(above, default=0) :] if "Tip:" not in line)
 
-    def press(self, *names: str) -> None:
-        """Press keys until the dialog is another one: one that just opened hears nothing yet."""
+    def press(self, *names: str, until: re.Pattern[str] | None = None) -> None:
+        """Press keys that bring up another dialog, or what is wanted.
+
+        A dialog that has just opened does not hear them yet, so it must first have stood for a
+        while; only if nothing comes of it for long they are pressed again.
+        """
         before = self.dialog()
-        pressed = float("-inf")
+        stood_since = pressed_at = time.monotonic()
+        pressed = False
 
-        def changed() -> bool:
-            nonlocal pressed
-            if self.dialog() != before:
+        def done() -> bool:
+            nonlocal before, stood_since, pressed, pressed_at
+            now = time.monotonic()
+            dialog = self.dialog()
+            if until is not None and any(map(until.search, dialog)):
                 return True
-            if time.monotonic() - pressed > _DEAF:
-                pressed = time.monotonic()
+            if dialog != before:
+                if pressed and until is None:
+                    return True
+                before, stood_since, pressed = dialog, now, False
+            elif now - stood_since > _DEAF and (not pressed or now - pressed_at > _IN_VAIN):
+                pressed, pressed_at = True, now
                 self.keys(*names)
             return False
 
-        self.wait(changed, f"a change after {names}")
+        self.wait(done, f"what {names} should do")
 
     def approve(self, asked: str = "Do you want to proceed?") -> None:
         """Choose the first answer of a prompt."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tests.client.product import IDLE, PERMISSION, TURN_OVER, WORKING
@@ -40,13 +41,13 @@ def test_an_agent_in_the_background_asks_for_permission(world: World, client: Cl
 
 
 def test_a_turn_with_a_shell_in_the_background_is_over(world: World, client: Client) -> None:
-    running = bash("until test -e shell_may_end; do sleep 0.1; done", run_in_background=True)
-    world.ask(client, use(running), say("It runs."))
+    command = "touch shell_runs; until test -e shell_may_end; do sleep 0.1; done"
+    world.ask(client, use(bash(command, run_in_background=True)), say("It runs."))
     world.look.until(client, PERMISSION)
     client.approve()
     row = world.look.until(client, TURN_OVER, where=lambda row: row.preview == "It runs.")
     if world.version == "2.1.332":
-        assert row.background == ("until test -e shell_may_end; do sleep 0.1; done",)
+        assert row.background == (command,)
     (client.cwd / "shell_may_end").touch()
     world.look.until(client, TURN_OVER, where=lambda row: not row.turn_by_person)
 
@@ -69,14 +70,17 @@ def test_a_session_sent_to_the_background_stays_one_session(world: World) -> Non
     job = client.wait(in_background, "the background job")
     assert job.tty == front.tty
     assert [row.key for row in rows()] == [job.key]
-    client.press("Enter")
-    client.wait(client.at_prompt, "the session in front again")
+    client.press("Enter", until=re.compile("manual mode on"))
     world.ask(client, use(bash("touch garden")), say("Watered."))
     world.bell.wait_shown("garden needs permission", "Bash: touch garden")
     (row,) = rows()
     assert (row.state, row.reason) == PERMISSION
     client.approve()
-    client.wait(lambda: rows()[0].preview == "Watered.", "the end of the turn")
-    assert (rows()[0].state, rows()[0].reason) in (TURN_OVER, IDLE)
+
+    def finished() -> bool:
+        (row,) = rows()
+        return row.preview == "Watered." and (row.state, row.reason) in (TURN_OVER, IDLE)
+
+    client.wait(finished, "the end of the turn")
     world.bell.wait_gone("garden needs permission")
     client.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tests.client.product import IDLE, TURN_OVER, WORKING
@@ -12,6 +13,8 @@ from tray.session import State
 if TYPE_CHECKING:
     from tests.client.world import World
 
+_TRUSTS = re.compile(r"❯ (\d\. )?Yes")
+
 
 def test_at_the_trust_dialog_nothing_is_known_yet(world: World) -> None:
     client = world.start("stranger", trusted=False)
@@ -19,8 +22,7 @@ def test_at_the_trust_dialog_nothing_is_known_yet(world: World) -> None:
     row = world.look.until(client, (State.UNKNOWN, None))
     assert row.detail == "starting, or at a first dialog"
     assert row.transcript is None
-    if "❯ No" in client.screen():
-        client.press("Down")
+    client.press("Down", until=_TRUSTS)
     client.press("Enter")
     client.wait_for_prompt()
     world.look.until(client, IDLE, where=lambda row: row.session_id)
