@@ -66,10 +66,45 @@ CASES = {
         [transcript("t", 130, 150), transcript("u", 160, 170)],
         {"p": "t"},
     ),
-    "a prompt from the command line needs no key": (
-        [process("p", 100, pressed=50)],
-        [transcript("t", 105, 150)],
+    "what another left within the first seconds, while no key was pressed here": (
+        [process("p", 100, pressed=98)],
+        [transcript("t", 115, 150)],
+        {"p": UNTOLD},
+    ),
+    "the same, but the terminal answered the client at its start": (
+        [process("p", 100, pressed=101)],
+        [transcript("t", 115, 150)],
+        {"p": UNTOLD},
+    ),
+    "a key in the same step of the terminal's clock as the prompt": (
+        [process("p", 100, pressed=112)],
+        [transcript("t", 118, 150)],
         {"p": "t"},
+    ),
+    "a key in the step before, sent in the next": (
+        [process("p", 100, pressed=112)],
+        [transcript("t", 120.5, 150)],
+        {"p": "t"},
+    ),
+    "a key long after the prompt": (
+        [process("p", 100, pressed=900)],
+        [transcript("t", 118, 150)],
+        {"p": "t"},
+    ),
+    "what another went on with, while no key was pressed here": (
+        [process("p", 100, pressed=98)],
+        [transcript("t", 10, 150, acted=112)],
+        {"p": UNTOLD},
+    ),
+    "a key at the prompt that went on with it": (
+        [process("p", 100, pressed=112)],
+        [transcript("t", 10, 150, acted=112)],
+        {"p": "t"},
+    ),
+    "/clear in one that is gone, the history does not tell, and no key was pressed here": (
+        [recorded("p", 100, "t", key_pressed=144)],
+        [transcript("t", 130, 140), cleared("u", 153, 160)],
+        {"p": UNTOLD},
     ),
     "two processes, each with a transcript of its time": (
         [process("p", 100), process("q", 200)],

@@ -21,6 +21,10 @@ _KEY_LAG = 10.0
 """Seconds by which a terminal's access time may lag behind a key: the kernel's 8, and some."""
 _FROM_COMMAND_LINE = 20.0
 """Seconds after its start within which a first prompt may have come without a keystroke."""
+_KEY_STEP = 8
+"""Seconds: a terminal's access time moves once in each step (tty_update_time in tty_io.c)."""
+_ENTER_LAG = 1.0
+"""Seconds between the key that sends a prompt and the prompt's line, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Candidate:
     """It begins with /clear."""
     cleared_from: str | None = None
     """The session that the /clear was typed in, where the history tells."""
+    acted: float | None = None
+    """The person's last act in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +80,24 @@ def bind(claimants: Sequence[Claimant], candidates: Sequence[Candidate]) -> Bind
     named = {claimant.session_id for claimant in claimants}
     free = [c for c in candidates if c.session_id not in named]
     doubtful: set[str] = set()
-    for possible in (_may_have_begun, _may_have_resumed):
+    for possible, likely in (
+        (_may_have_begun, _was_there_at_first),
+        (_may_have_resumed, _was_there_at_last),
+    ):
         found, doubted = _match(seekers, free, possible)
         own.update(found)
         doubtful |= doubted
+        doubtful.update(c.key for c in seekers if c.key in found and not likely(c, found[c.key]))
         seekers = [c for c in seekers if c.key not in found and c.key not in doubted]
         free = [c for c in free if c not in found.values()]
     for candidate in sorted(free, key=lambda candidate: candidate.first):
         if candidate.cleared:
             heirs = _went_on(candidate, claimants, own)
-            if len(heirs) == 1:
-                own[heirs[0]] = candidate
+            told = candidate.cleared_from is not None
+            if len(heirs) == 1 and (told or _was_there_at_first(heirs[0], candidate)):
+                own[heirs[0].key] = candidate
             else:
-                doubtful.update(heirs)
+                doubtful.update(heir.key for heir in heirs)
     transcripts = {key: found.path for key, found in own.items() if key not in doubtful}
     return Bindings(transcripts, frozenset(doubtful))
 
@@ -114,7 +125,7 @@ def _may_have_resumed(claimant: Claimant, candidate: Candidate) -> bool:
 
 def _went_on(
     candidate: Candidate, claimants: Iterable[Claimant], own: Mapping[str, Candidate]
-) -> list[str]:
+) -> list[Claimant]:
     """Return the processes in which the /clear that began a transcript may have been typed."""
     heirs = []
     for claimant in claimants:
@@ -124,19 +135,40 @@ def _went_on(
         if candidate.cleared_from is not None:
             session_id = present.session_id if present is not None else claimant.session_id
             if session_id == candidate.cleared_from:
-                heirs.append(claimant.key)
+                heirs.append(claimant)
         elif (
             claimant.started <= candidate.first + _SLACK
             and _typed(claimant, candidate.first)
             and (present is None or present.last <= candidate.first + _SLACK)
         ):
-            heirs.append(claimant.key)
+            heirs.append(claimant)
     return heirs
 
 
 def _typed(claimant: Claimant, at: float) -> bool:
     """Whether a key may have been pressed in the process's terminal at that moment."""
     return claimant.key_pressed is None or claimant.key_pressed + _KEY_LAG >= at
+
+
+def _was_there_at_first(claimant: Claimant, candidate: Candidate) -> bool:
+    """Whether a key was pressed in the process's terminal by the time a transcript began."""
+    return _pressed(claimant, candidate.first)
+
+
+def _was_there_at_last(claimant: Claimant, candidate: Candidate) -> bool:
+    """Whether a key was pressed in the process's terminal by a transcript's last act."""
+    return _pressed(claimant, max(candidate.acted or 0.0, claimant.started))
+
+
+def _pressed(claimant: Claimant, at: float) -> bool:
+    """Whether a key was pressed in the process's life, at that moment or later.
+
+    Without a terminal no key could tell.
+    """
+    key = claimant.key_pressed
+    if key is None:
+        return True
+    return key > claimant.started and key // _KEY_STEP >= (at - _ENTER_LAG) // _KEY_STEP
 
 
 def _match(

@@ -173,6 +173,7 @@ class Library:
                 recorded=_keeps_record(conversation),
                 cleared=cleared is not None,
                 cleared_from=self._history(root).session_at(cleared) if cleared else None,
+                acted=conversation.last_act,
             )
 
     def _history(self, root: str) -> PromptHistory:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-AMBIGUOUS = "one of several sessions in its directory, not to be told apart"
+AMBIGUOUS = "which of its directory's conversations is its own cannot be told"
 POLL = 0.5
 """Seconds between two looks at a session that publishes no status and is not at rest."""
 TORN = 0.05
