@@ -7,6 +7,7 @@ for itself (token counts, request ids, file snapshots) is left out.
 from __future__ import annotations
 
 import datetime as dt
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +132,8 @@ def record(life: Life, origin: Origin, status: str, waiting_for: str | None, sin
         "version": VERSION,
         "kind": "interactive",
         "entrypoint": "cli",
+        "name": f"{os.path.basename(origin.cwd)}-{origin.session_id[:2]}",
+        "nameSource": "derived",
         "status": status,
         "updatedAt": int(since * 1000),
         "statusUpdatedAt": int(since * 1000),
