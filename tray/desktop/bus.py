@@ -49,9 +49,9 @@ class _Bus(MessageBus):
         return sent
 
     def _finalize(self, err: Exception | None = None) -> None:
-        if self.connected:
+        if self.unique_name is not None:
             asyncio.get_running_loop().call_soon(self._end, err)
-        else:
+        else:  # It ends before it has begun, which `connect` sees to.
             super()._finalize(err)
 
     def _end(self, err: Exception | None) -> None:
