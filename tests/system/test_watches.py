@@ -253,7 +253,7 @@ def _die(*arguments: object, **options: object) -> None:
     ("owner", "what"),
     [
         (watches._Waker, "on_any_event"),  # The observer.
-        (InotifyEmitter, "build_and_queue_event"),  # The emitter of a folder.
+        (InotifyEmitter, "queue_event"),  # The emitter of a folder.
         (inotify_c, "struct"),  # Whichever thread reads from the kernel.
     ],
     ids=["observer", "emitter", "reader"],

@@ -21,6 +21,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers.inotify import InotifyObserver
+from watchdog.utils import BaseThread
 
 from tray.session import Problem
 from tray.untrusted import one_line
@@ -222,19 +223,14 @@ class FolderWatch:
 
 
 def _works(observer: InotifyObserver) -> bool:
-    """Whether every thread that takes part lives, but for emitters that ended by themselves."""
-    emitters = list(observer.emitters)
-    crashed = [e for e in emitters if e.should_keep_running() and not e.is_alive()]
-    # Whichever thread reads from the kernel belongs to the observer or, up to watchdog 6, to
-    # each emitter.
-    owners = (observer, *(emitter for emitter in emitters if emitter.is_alive()))
-    readers = [
-        part
-        for owner in owners
-        for part in list(vars(owner).values())
-        if isinstance(part, threading.Thread)
-    ]
-    return observer.is_alive() and not crashed and all(reader.is_alive() for reader in readers)
+    """Whether none of the observer's threads died, but for those that ended by themselves."""
+    # Whichever thread reads from the kernel is held by the observer or, up to watchdog 6, by each
+    # emitter.
+    owners = (observer, *observer.emitters)
+    held = (part for owner in owners for part in (owner, *list(vars(owner).values())))
+    threads = [part for part in held if isinstance(part, BaseThread)]
+    died = any(thread.should_keep_running() and not thread.is_alive() for thread in threads)
+    return observer.is_alive() and not died
 
 
 def _real_path(folder: str) -> str | None:
