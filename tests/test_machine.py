@@ -282,9 +282,44 @@ def test_a_record_removed_within_the_hold_was_a_clean_exit() -> None:
 
 def test_a_kill_at_rest_is_an_end_but_no_alarm() -> None:
     run = Run(IDLE)
-    (ended,) = run.see(after=1, leftover=frozenset({"/r/1.json"}))
+    left = frozenset({"/r/1.json"})
+    assert run.see(after=1, leftover=left) == ()
+    assert run.tracked is not None
+    assert run.tracked.tracks == ()
+    assert run.tracked.wake_at == run.now + DEATH_HOLD
+    (ended,) = run.see(after=DEATH_HOLD, leftover=left)
     assert ended.how is How.KILLED
     assert run.tracked == Tracked()
+
+
+def test_a_record_at_rest_removed_within_the_hold_was_a_clean_exit() -> None:
+    run = Run(IDLE)
+    run.see(after=1, leftover=frozenset({"/r/1.json"}))
+    (ended,) = run.see(after=0.3)
+    assert ended.how is How.EXIT
+    assert run.tracked == Tracked()
+
+
+def test_a_dead_session_is_listed_no_more_once_it_is_resumed() -> None:
+    run = Run(WORKING)
+    left = frozenset({"/r/1.json"})
+    run.see(after=1, leftover=left)
+    run.see(after=DEATH_HOLD, leftover=left)
+    assert run.ripe is AlertKind.DIED
+    resumed = replace(IDLE, key="2:2", record="/r/2.json")
+    (appeared,) = run.see(resumed, after=5, leftover=left)
+    assert (appeared.kind, appeared.session.key) == (EventKind.APPEARED, "2:2")
+    assert run.track.session == resumed
+
+
+def test_one_of_two_terminals_of_a_session_that_dies_is_an_end_but_no_alarm() -> None:
+    other = replace(IDLE, key="2:2", record="/r/2.json")
+    run = Run(WORKING, other)
+    left = frozenset({"/r/1.json"})
+    assert run.see(other, after=1, leftover=left) == ()
+    assert run.track.session == other
+    (ended,) = run.see(other, after=DEATH_HOLD, leftover=left)
+    assert (ended.session.key, ended.how) == ("1:1", How.KILLED)
 
 
 def test_an_ended_row_of_the_survey_is_followed() -> None:

@@ -96,7 +96,7 @@ class Track:
     last_act: float | None = None
     """The person's last prompt, answer or keystroke known of, Unix seconds."""
     gone: float | None = None
-    """When the process was first found dead with its work open, monotonic seconds."""
+    """When the process was first found dead, monotonic seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ class Tracked:
     """All sessions, in the order of every list, and when to step again without an event."""
 
     tracks: tuple[Track, ...] = ()
+    leaving: tuple[Track, ...] = ()
+    """Those found dead of which nothing is listed, until it is certain how they ended."""
     wake_at: float | None = None
     """Monotonic seconds at which time alone changes something here."""
 
@@ -118,8 +120,9 @@ def step(
 ) -> tuple[Tracked, tuple[Transition, ...]]:
     """Take in one snapshot at `now` (monotonic seconds); `None` before the first one."""
     first = tracked is None
-    former = _Former(tracked.tracks if tracked else ())
+    former = _Former((*tracked.tracks, *tracked.leaving) if tracked else ())
     tracks: list[Track] = []
+    leaving: list[Track] = []
     told: list[Transition] = []
     ended_rows: list[Observation] = []
     for session in snapshot.sessions:
@@ -140,11 +143,12 @@ def step(
     for before in former.rest():
         kept, transition = _missing(before, snapshot, now)
         if kept is not None:
-            tracks.append(kept)
+            (leaving if kept.alert is None else tracks).append(kept)
         if transition is not None:
             told.append(transition)
     tracks.sort(key=lambda track: order(track.session))
-    return Tracked(tuple(tracks), _wake_at(tracks, now)), tuple(told)
+    wake_at = _wake_at((*tracks, *leaving), now)
+    return Tracked(tuple(tracks), tuple(leaving), wake_at), tuple(told)
 
 
 class _Former:
@@ -278,14 +282,17 @@ def _missing(
     leftover = session.record is not None and session.record in snapshot.leftover
     if _found_dead(before):
         return None, None
-    if before.gone is not None:
-        if not leftover and before.due is not None:
-            # Its record went within the hold: the client came to its end by itself after all.
-            return None, _ended(session, snapshot.at, How.EXIT)
-        if now - before.gone >= ENDED_FOR:
+    pending = before.gone is None or before.due is not None
+    if not leftover and pending:
+        # One whose record went within the hold came to its end by itself after all.
+        return None, _ended(session, snapshot.at, How.EXIT)
+    if _lives_on(session, snapshot):
+        return _leave(before, snapshot.at, now)
+    if session.state is State.ENDED:
+        if before.gone is not None and now - before.gone >= ENDED_FOR:
             return None, None
         return _died(before, session, snapshot.at, now)
-    if leftover and (session.state is State.WORKING or session.blocking):
+    if before.gone is None and (session.state is State.WORKING or session.blocking):
         row = replace(
             session,
             state=State.ENDED,
@@ -295,7 +302,26 @@ def _missing(
             since=snapshot.at,
         )
         return _died(before, row, snapshot.at, now)
-    return None, _ended(session, snapshot.at, How.KILLED if leftover else How.EXIT)
+    return _leave(before, snapshot.at, now)
+
+
+def _lives_on(session: Observation, snapshot: Snapshot) -> bool:
+    """Whether the same session goes on in another process: it was resumed."""
+    return session.session_id is not None and any(
+        other.session_id == session.session_id
+        for other in snapshot.sessions
+        if other.state is not State.ENDED
+    )
+
+
+def _leave(before: Track, at: float, now: float) -> tuple[Track | None, Transition | None]:
+    """Follow a dead session of which there is nothing to list; its end is told when certain."""
+    if before.gone is not None and before.due is None:
+        return None, None
+    gone = before.gone if before.gone is not None else now
+    if now >= gone + DEATH_HOLD:
+        return None, _ended(before.session, at, How.KILLED)
+    return Track(before.session, due=gone + DEATH_HOLD, gone=gone), None
 
 
 def _last_words(session: Observation) -> str:

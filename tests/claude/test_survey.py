@@ -214,6 +214,13 @@ class TestDead:
         assert row.since == pytest.approx(now - 30, abs=0.01)
         assert world.survey(now + 571).sessions == ()
 
+    def test_nor_one_that_was_resumed_since(self, world: World) -> None:
+        dead, resumed = world.client(), world.client()
+        dead.record("busy")
+        dead.kill()
+        resumed.record("idle", sessionId=dead.session_id)
+        assert [row.key for row in world.survey().sessions] == [resumed.key]
+
     @pytest.mark.parametrize("running", [True, False])
     def test_without_a_status_its_transcript_tells(self, world: World, *, running: bool) -> None:
         client = world.client()

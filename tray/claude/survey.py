@@ -113,6 +113,7 @@ class Surveyor:
         joined = join(records, processes, foreign)
         assignment = self._assign(joined.live, problems)
         live = [self._row(session, assignment, at, problems) for session in joined.live]
+        going_on = {row.session_id for row in live} - {None}
         dead = [self._dead_row(record, at, problems) for record in joined.dead]
         self._library.let_go()
         wanted = {session.cwd for session in joined.live}
@@ -120,7 +121,8 @@ class Surveyor:
         self._note_what_to_watch(joined.live)
         return Snapshot(
             at,
-            (*live, *(row for row in dead if row is not None)),
+            # One that was resumed in another process has not ended.
+            (*live, *(row for row in dead if row is not None and row.session_id not in going_on)),
             tuple(problems),
             frozenset(record.path for record in joined.dead),
         )
