@@ -182,8 +182,9 @@ class TestForeign:
     def test_one_that_was_found_here_is_that_process(self) -> None:
         seen = process(4711)
         found = only(joined([self.container], seen, foreign={self.container.path: seen}))
-        assert (found.key, found.process) == ("4711:100", seen)
-        assert found.aliases == ("linux:m:pid:[1]:7:100",)
+        assert found.process == seen
+        assert found.key == "linux:m:pid:[1]:7:100", "the same as when it is out of sight"
+        assert found.aliases == ("4711:100",), "how it was known before its record"
 
 
 def test_a_client_that_a_program_of_its_name_started_is_one_session() -> None:

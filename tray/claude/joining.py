@@ -162,19 +162,21 @@ def _is_of(record: Record, process: Process) -> bool:
     return begun and classify(process.comm, process.argv).role is not Role.OTHER
 
 
-def _recorded(record: Record, process: Process, *others: str) -> Session:
+def _recorded(record: Record, process: Process, key: str | None = None) -> Session:
     own = key_of(process)
-    key = key_of_record(record) if record.job_id is not None else own
+    if key is None:
+        key = key_of_record(record) if record.job_id is not None else own
     return Session(
         key=key,
         record=record,
         process=process,
         command=classify(process.comm, process.argv),
-        aliases=tuple(other for other in (own, *others) if other != key),
+        aliases=(own,) if own != key else (),
     )
 
 
 def _foreign(record: Record, process: Process | None) -> Session:
+    # The same whether its process is in sight or not: that changes in the life of one.
     key = key_of_record(record)
     if record.job_id is None:
         key = f"{record.pid_domain}:{key}"
