@@ -76,7 +76,8 @@ def test_a_record_whose_pid_another_process_has_now_is_dead() -> None:
         (1100.0, process(7), True),
         (1101.0, process(7), True),
         (1096.0, process(7), True),
-        (1000.0, process(7), False),
+        (1000.0, process(7, cwd="/elsewhere"), False),
+        (1000.0, process(7), True),
         (None, process(7), True),
         (1100.0, process(7, comm="vim", argv=("vim",)), False),
     ],
@@ -89,6 +90,16 @@ def test_a_record_that_does_not_say_when_its_process_started(
     assert any(session.record is old for session in found.live) is alive
     assert all(session.key == "7:100" for session in found.live)
     assert (old in found.dead) is not alive
+
+
+@pytest.mark.parametrize(
+    ("started_at", "expected"),
+    [(None, 1100.0), (1101.0, 1100.0), (1099.99, 1100.0), (400.0, 400.0)],
+)
+def test_a_start_is_no_later_than_its_record_though_the_clock_was_put_forward(
+    started_at: float | None, expected: float
+) -> None:
+    assert only(joined([record(7, started_at=started_at)], process(7))).started == expected
 
 
 def test_a_client_without_a_record_is_a_session() -> None:

@@ -374,6 +374,13 @@ class TestSilent:
         (row,) = surveyor.survey(asked + 6).sessions
         assert row.state is State.WORKING
 
+    def test_asked_before_the_clock_was_put_forward(self, world: World) -> None:
+        client = world.client()
+        before = client.process.started - 3600
+        client.record(None, startedAt=int(before * 1000))
+        client.transcript(prompt(at=before + 60), calls(tool("AskUserQuestion"), at=before + 70))
+        assert only(world.rows()).reason is Reason.QUESTION
+
     def test_looked_at_again_while_it_is_not_at_rest(self, world: World) -> None:
         client = world.client()
         client.record(None)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _RECORD_LAG = 5.0
 """Seconds by which a process may seem to have started after its record says it did."""
+_CLOCK_PUT_FORWARD = 1.0
+"""Seconds by which a process must seem to have started after its record for that to be why."""
 _VERSION_DIGITS = 10
 _FOLLOWS_CLEAR = (2, 1, 205)
 """The first version whose records always name the present session, also after /clear."""
@@ -73,10 +75,16 @@ class Session:
 
     @property
     def started(self) -> float | None:
-        """When its process started, Unix seconds."""
-        if self.process is not None:
-            return self.process.started
-        return self.record.started_at if self.record is not None else None
+        """When its process started, Unix seconds: by the clock that it wrote its first lines by.
+
+        A wall clock that was put forward since (a virtual machine that resumes) has made the
+        process's start later, but not what its record says.
+        """
+        recorded = self.record.started_at if self.record is not None else None
+        started = self.process.started if self.process is not None else None
+        if started is None or (recorded is not None and recorded < started - _CLOCK_PUT_FORWARD):
+            return recorded
+        return started
 
     @property
     def cwd(self) -> str | None:
@@ -157,9 +165,11 @@ def _is_of(record: Record, process: Process) -> bool:
     """Whether that very process wrote the record: its pid may have gone to another one since."""
     if record.proc_start is not None:
         return record.proc_start == process.start_ticks
-    # Old clients do not say when they started by the kernel's clock.
+    # Old clients do not say when they started by the kernel's clock, and the wall clock may have
+    # been put forward since; then the directory has to fit.
     begun = record.started_at is None or process.started <= record.started_at + _RECORD_LAG
-    return begun and classify(process.comm, process.argv).role is not Role.OTHER
+    beside = record.cwd is not None and record.cwd == process.cwd
+    return (begun or beside) and classify(process.comm, process.argv).role is not Role.OTHER
 
 
 def _recorded(record: Record, process: Process, key: str | None = None) -> Session:
