@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     WaitUntil = Callable[..., object]
 
 
+WANTED = f"wanted-{os.getpid()}"
+"""The name of the processes that are looked for: of nobody else's on this machine."""
+
+
 class Clock:
     """The table's clock, put forward by hand."""
 
@@ -44,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def table_of(name: str = "wanted", proc: str = "/proc") -> ProcessTable:
+def table_of(name: str = WANTED, proc: str = "/proc") -> ProcessTable:
     return ProcessTable(lambda comm, argv: comm == name, lambda comm: comm == name, proc)
 
 
@@ -54,9 +58,9 @@ def pids(table: ProcessTable) -> list[int]:
 
 @pytest.fixture
 def program(tmp_path: Path) -> str:
-    """Return the path of a program that is called `wanted`."""
-    (tmp_path / "wanted").symlink_to("/bin/sleep")
-    return str(tmp_path / "wanted")
+    """Return the path of a program of the wanted name."""
+    (tmp_path / WANTED).symlink_to("/bin/sleep")
+    return str(tmp_path / WANTED)
 
 
 @pytest.fixture
@@ -71,7 +75,7 @@ def become(shell: subprocess.Popen[bytes], wait_until: WaitUntil) -> None:
     assert shell.stdin is not None
     shell.stdin.write(b"go\n")
     shell.stdin.flush()
-    wait_until(lambda: (p := read_process(shell.pid)) is not None and p.comm == "wanted" and p.argv)
+    wait_until(lambda: (p := read_process(shell.pid)) is not None and p.comm == WANTED and p.argv)
     assert is_alive(shell.pid, before.start_ticks), "the same process, by pid and start time"
 
 
@@ -136,10 +140,10 @@ def test_one_that_is_found_stays_found_however_old(
 def test_one_that_becomes_another_program_is_lost(
     spawn: Spawn, tmp_path: Path, clock: Clock, wait_until: WaitUntil
 ) -> None:
-    (tmp_path / "wanted").symlink_to("/bin/sh")
+    (tmp_path / WANTED).symlink_to("/bin/sh")
     table = table_of()
     child = spawn(
-        str(tmp_path / "wanted"), "-c", "read go; exec sleep 60", stdin=subprocess.PIPE
+        str(tmp_path / WANTED), "-c", "read go; exec sleep 60", stdin=subprocess.PIPE
     )  # fmt: skip
     wait_until(lambda: clock.put_forward(0, table) == [child.pid])
     assert child.stdin is not None
@@ -159,27 +163,27 @@ def write_process(proc: Path, pid: int, comm: str, start_ticks: int, *, state: s
 
 def test_a_pid_that_another_process_has_now(tmp_path: Path, clock: Clock) -> None:
     table = table_of(proc=str(tmp_path))
-    write_process(tmp_path, 7, "wanted", 100)
+    write_process(tmp_path, 7, WANTED, 100)
     write_process(tmp_path, 8, "shell", 100)
     assert clock.put_forward(0, table) == [7]
     assert clock.put_forward(processes._YOUNG, table) == [7]
     write_process(tmp_path, 7, "shell", 200)
-    write_process(tmp_path, 8, "wanted", 200)
+    write_process(tmp_path, 8, WANTED, 200)
     assert clock.put_forward(1, table) == []
     assert clock.put_forward(processes._LOOK_AT_ALL, table) == [8]
-    write_process(tmp_path, 8, "wanted", 300)
+    write_process(tmp_path, 8, WANTED, 300)
     (found,) = table.scan()
     assert found.start_ticks == 300
 
 
 def test_an_old_one_is_read_whole_only_by_the_look_at_all(tmp_path: Path, clock: Clock) -> None:
     table = table_of(proc=str(tmp_path))
-    write_process(tmp_path, 7, "wanted", 100)
+    write_process(tmp_path, 7, WANTED, 100)
     (tmp_path / "7" / "cwd").symlink_to("/")
     clock.put_forward(0, table)
     clock.put_forward(processes._YOUNG, table)
-    write_process(tmp_path, 7, "wanted", 100, state="T")
-    (tmp_path / "7" / "cmdline").write_bytes(b"wanted\0else\0")
+    write_process(tmp_path, 7, WANTED, 100, state="T")
+    (tmp_path / "7" / "cmdline").write_bytes(f"{WANTED}\0else\0".encode())
     (tmp_path / "7" / "cwd").unlink()
     (tmp_path / "7" / "cwd").symlink_to("/tmp")
 
@@ -187,8 +191,8 @@ def test_an_old_one_is_read_whole_only_by_the_look_at_all(tmp_path: Path, clock:
         (found,) = clock.scan_after(seconds, table)
         return found.state, found.cwd, found.argv
 
-    assert seen(1) == ("T", "/tmp", ("wanted",)), "this is what makes a scan cheap"
-    assert seen(processes._LOOK_AT_ALL) == ("T", "/tmp", ("wanted", "else"))
+    assert seen(1) == ("T", "/tmp", (WANTED,)), "this is what makes a scan cheap"
+    assert seen(processes._LOOK_AT_ALL) == ("T", "/tmp", (WANTED, "else"))
 
 
 def test_a_pid_that_was_free_for_a_while_is_looked_at_again(tmp_path: Path, clock: Clock) -> None:
@@ -200,15 +204,15 @@ def test_a_pid_that_was_free_for_a_while_is_looked_at_again(tmp_path: Path, cloc
     clock.put_forward(1, table)
     write_process(tmp_path, 8, "shell", 200)
     assert clock.put_forward(1, table) == []
-    write_process(tmp_path, 8, "wanted", 200)
+    write_process(tmp_path, 8, WANTED, 200)
     assert clock.put_forward(1, table) == [8]
 
 
 def test_what_is_no_process_is_passed_over(tmp_path: Path) -> None:
     for name in ("self", "٣", "4x", "-1"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "comm").write_text("wanted\n")
-    write_process(tmp_path, 7, "wanted", 100)
+        (tmp_path / name / "comm").write_text(f"{WANTED}\n")
+    write_process(tmp_path, 7, WANTED, 100)
     assert pids(table_of(proc=str(tmp_path))) == [7]
 
 
@@ -235,7 +239,7 @@ def test_the_command_line_decides_after_the_name(
     spawn: Spawn, program: str, wait_until: WaitUntil
 ) -> None:
     kept, dropped = spawn(program, "60"), spawn(program, "61")
-    table = ProcessTable(lambda comm, argv: argv[1:] == ("60",), lambda comm: comm == "wanted")
+    table = ProcessTable(lambda comm, argv: argv[1:] == ("60",), lambda comm: comm == WANTED)
     wait_until(lambda: pids(table) == [kept.pid])
     wait_until(lambda: (p := read_process(dropped.pid)) is not None and p.argv[1:] == ("61",))
     assert pids(table) == [kept.pid]
