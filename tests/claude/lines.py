@@ -36,7 +36,7 @@ def prompt(text: str = "do it", at: float = T0) -> dict[str, Any]:
 
 def assistant(
     *blocks: dict[str, Any],
-    at: float = T0,
+    at: float | None = T0,
     stop: str | None = "end_turn",
     message_id: str | None = None,
     **fields: Any,

@@ -99,14 +99,16 @@ def stories(draw: st.DrawFn) -> list[bytes]:
     """The lines of a session that begins with a prompt, each a second after the one before."""
     story = [encoded(prompt("the first"))]
     length = draw(st.integers(0, 16))
+    untimed = draw(st.sampled_from([*[False] * 9, True]))
     for number, step in enumerate(
         draw(st.lists(steps | noise, min_size=length, max_size=length)), 1
     ):
         if isinstance(step, bytes):
             story.append(step)
         else:
-            timed = line("", T0 + number)["timestamp"] if "timestamp" in step else None
-            story.append(encoded({**step, "timestamp": timed} if timed else step))
+            timed = "timestamp" in step and not untimed
+            at = line("", T0 + number)["timestamp"] if timed else None
+            story.append(encoded({**step, "timestamp": at}))
     return story
 
 

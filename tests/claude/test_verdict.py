@@ -216,6 +216,11 @@ def test_with_a_status(
                                  pendingBackgroundAgentCount=2)),
             W, None, None,
         ),
+        (
+            told(prompt(), OVERLOADED, line("system", T0 + 1, subtype="turn_duration",
+                                            pendingBackgroundAgentCount=2)),
+            N, Reason.ERROR, "API error: overloaded",
+        ),
         (told(prompt(), user([text(INTERRUPTED)])), I, None, None),
         (told(prompt(), OVERLOADED), N, Reason.ERROR, "API error: overloaded"),
         (told(prompt(), line("system", subtype="api_error")), W, None, None),
@@ -270,6 +275,17 @@ def test_with_a_status(
             replace(told(calls(BASH, tool("WebFetch", "t2"))),
                     children=(Child(T0 + 1, SHELL),), now=T0 + 99),
             W, None, None,
+        ),
+        # one whose output file was taken away again has run
+        (replace(told(calls(BASH)), tool_ran_at=T0 + 1, now=T0 + 99), W, None, None),
+        (
+            replace(told(calls(BASH)), tool_ran_at=T0 - 1, now=T0 + 99),
+            N, Reason.PERMISSION, "Bash: npm publish",
+        ),
+        (
+            replace(told(calls(BASH, tool("Bash", "t2", command="make")), result("t1", at=T0 + 9)),
+                    tool_ran_at=T0 + 8, now=T0 + 99),
+            N, Reason.PERMISSION, "Bash: make",
         ),
         # an edit that should be done and is not
         (told(calls(tool("Edit", file_path="/app/a.py"))), N, Reason.PERMISSION, "Edit: a.py"),
@@ -377,6 +393,13 @@ def test_a_blocked_background_job_belies_busy() -> None:
     job = Job("j", tempo="blocked", needs="Which port?", questions=("Which port?",))
     verdict = judge(Facts(now=T0, record=record("busy"), job=job))
     assert (verdict.state, verdict.reason, verdict.detail) == (N, Reason.QUESTION, "Which port?")
+    assert verdict.ask is not None
+    assert (verdict.ask.text, verdict.ask.id) == ("Which port?", "jWhich port?")
+    needy = replace(job, needs="a port", questions=())
+    verdict = judge(Facts(now=T0, record=record("busy"), job=needy))
+    assert (verdict.reason, verdict.detail) == (Reason.INPUT, "a port")
+    verdict = judge(replace(ASKING_BASH, record=record("busy"), job=needy))
+    assert (verdict.reason, verdict.detail) == (Reason.PERMISSION, "Bash: npm publish")
     assert judge(Facts(now=T0, record=record("busy"), job=replace(job, tempo="idle"))).state is W
     assert judge(Facts(now=T0, record=record("busy"), job=replace(job, needs=None))).state is W
 
@@ -523,6 +546,28 @@ def test_a_turn_that_a_task_began_is_not_the_persons() -> None:
     woken = (user("<task-notification>x", T0 - 9), assistant(text("ok")))
     assert not judge(replace(told(*FINISHED, *woken), record=record("idle"))).turn_by_person
     assert judge(replace(told(*FINISHED), record=record("idle"))).turn_by_person
+
+
+def test_lines_without_a_time_are_no_reason_to_fail() -> None:
+    untimed = [
+        {key: value for key, value in found.items() if key != "timestamp"}
+        for found in (prompt(), calls(BASH))
+    ]
+    facts = told(*untimed)
+    assert judge(facts).state is U, "how long the tool has stood open is not known"
+    assert judge(replace(facts, record=PERMISSION)).detail == "Bash: npm publish"
+    over = told(assistant(text("Done."), at=None))
+    assert judge(over).reason is Reason.TURN_OVER
+    assert judge(replace(over, started=None)).unseen
+
+
+def test_since_when() -> None:
+    headless = replace(told(prompt(at=T0 - 9), calls(BASH)), headless=True)
+    assert judge(headless).since == T0 - 9
+    assert judge(replace(told(*FINISHED), headless=True)).since == T0
+    assert judge(told(prompt(at=T0 - 9), calls(BASH), result(at=T0 + 1))).since == T0 - 9
+    assert judge(told(calls(BASH, at=T0 - 4))).since == T0 - 4
+    assert judge(replace(ASKING_BASH, record=PERMISSION)).since == T0
 
 
 def test_a_background_shell_is_named() -> None:
