@@ -267,6 +267,28 @@ class TestFolder:
         assert [record.status for record in registry.read()] == ["idle"]
         assert not registry.torn
 
+    def test_the_last_good_record_does_not_outlast_a_broken_file(
+        self, folder: Path, registry: Registry
+    ) -> None:
+        path = self.write(folder, 7)
+        assert self.pids(registry) == [7]
+        path.write_bytes(b"{")
+        for age, expected in ((3.0, [7]), (6.0, [])):
+            written = time.time() - age
+            os.utime(path, (written, written))
+            assert self.pids(registry) == expected
+
+    def test_all_writers_are_waited_for_at_once(
+        self, folder: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for pid in range(1, 51):
+            (folder / f"{pid}.json").write_bytes(b"{")
+        waited: list[float] = []
+        monkeypatch.setattr(time, "sleep", waited.append)
+        assert registry.read() == ()
+        assert registry.torn
+        assert sum(waited) <= 0.02
+
     def test_a_first_look_waits_for_the_writer(self, folder: Path, registry: Registry) -> None:
         path = folder / "7.json"
         path.write_bytes(b"")

@@ -2,7 +2,7 @@
 
 Seen on clients 2.1.81 (pid, session, cwd, start) and 2.1.332 (status and the rest). Records
 are written in place, so a reader may find an empty or half file: the last good one then stands
-until the next look.
+for a few seconds.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ _RECORD_LIMIT = 1024 * 1024
 """Bytes of the largest file that is taken for a record; real ones have about 600."""
 _WRITING = 1.0
 """Seconds for which a file that makes no sense may still be in the middle of being written."""
+_STANDS = 5.0
+"""Seconds after a file was written for which its last good record stands, if it makes no sense."""
 _ATTEMPTS = 4
 _PAUSE = 0.005
-"""Seconds between two attempts at a torn record; the client writes one within a millisecond."""
+"""Seconds between two attempts at the torn records; a client writes one within a millisecond."""
 _NAME = re.compile(r"(?:pid-)?(\d{1,10})\.json", re.ASCII)
 """Records, and those of old clients. `<pid>.<hash>.key` beside them is a credential: never read."""
 
@@ -117,35 +119,36 @@ class Registry:
             # No reason to believe that the sessions have ended.
             self.failure = error.strerror or str(error)
             return tuple(self._last_good.values())
+        paths = [os.path.join(self.folder, name) for name in names if _NAME.fullmatch(name)]
         records: dict[str, Record] = {}
-        for name in sorted(names):
-            if _NAME.fullmatch(name) is None:
-                continue
-            path = os.path.join(self.folder, name)
-            record = self._read(path)
-            if record is not None:
-                records[path] = record
-        self._last_good = records
-        self._parsed = {path: known for path, known in self._parsed.items() if path in records}
-        return tuple(records.values())
-
-    def _read(self, path: str) -> Record | None:
         for attempt in range(_ATTEMPTS):
-            data = read_small(path, _RECORD_LIMIT)
-            record = self._parse(data, path) if data is not None else None
-            if record is not None:
-                return record
+            if attempt > 0:
+                time.sleep(_PAUSE)
+            paths = [path for path in paths if self._is_awaited(path, records)]
+            if not paths:
+                break
+        self._last_good = dict(sorted(records.items()))
+        self._parsed = {path: known for path, known in self._parsed.items() if path in records}
+        return tuple(self._last_good.values())
+
+    def _is_awaited(self, path: str, records: dict[str, Record]) -> bool:
+        """Add a file's record to `records`; return whether its writer is to be waited for."""
+        data = read_small(path, _RECORD_LIMIT)
+        record = self._parse(data, path) if data is not None else None
+        being_written = False
+        if record is None:
             found = _stat_file(path)
             if found is None:
-                return None
-            if data is None or not -_WRITING < time.time() - found.st_mtime < _WRITING:
-                break
-            self.torn = True
-            # Only a first look has nothing to go by: it waits for the writer instead.
-            if path in self._last_good or attempt == _ATTEMPTS - 1:
-                break
-            time.sleep(_PAUSE)
-        return self._last_good.get(path)
+                return False
+            age = abs(time.time() - found.st_mtime)
+            being_written = data is not None and age < _WRITING
+            self.torn = self.torn or being_written
+            if data is None or age < _STANDS:
+                record = self._last_good.get(path)
+        if record is not None:
+            records[path] = record
+        # Only a first look has nothing to go by.
+        return being_written and record is None
 
     def _parse(self, data: bytes, path: str) -> Record | None:
         known = self._parsed.get(path)
