@@ -319,6 +319,22 @@ class TestAsks:
         assert (screen.only.id, screen.only.asks) == (before.id, before.asks)
         assert len(screen.history) == 1
 
+    @pytest.mark.parametrize("dismiss", [True, False])
+    def test_one_that_was_suspended_is_not_told_again(self, *, dismiss: bool) -> None:
+        screen = Screen(working())
+        screen.at(60.0, asks())
+        screen.until(61.0)
+        if dismiss:
+            screen.dismiss(screen.only.id)
+        screen.at(62.0, session(detail="suspended"))
+        assert screen.bubbles == []
+        screen.at(63.0, asks())
+        screen.until(70.0)
+        assert screen.bubbles == []
+        screen.see(asks(ask="b"))
+        screen.until(71.0)
+        assert screen.titles == ["p1 needs permission"]
+
     def test_once_dismissed_it_does_not_come_back_for_that_ask(self) -> None:
         screen = Screen(working())
         screen.at(60.0, asks(detail=None))

@@ -123,7 +123,8 @@ def plan(memory: Memory, tracked: Tracked, now: float) -> tuple[Memory, tuple[Bu
         for track in tracked.tracks
         for key in (*track.session.aliases, track.session.key)
     }
-    told = [entry for entry in memory.told if _remembered(entry, tracks.get(entry.session))]
+    recalled = (_recalled(entry, tracks.get(entry.session)) for entry in memory.told)
+    told = [entry for entry in recalled if entry is not None]
     for track in tracked.tracks:
         told = _tell(told, track, tracks, now)
     shown: dict[str, list[tuple[_Told, Track]]] = {}
@@ -150,16 +151,19 @@ def dismissed(memory: Memory, bubble: Bubble) -> Memory:
     )
 
 
-def _remembered(entry: _Told, track: Track | None) -> bool:
-    """Whether `entry` still says something about the present or the future."""
+def _recalled(entry: _Told, track: Track | None) -> _Told | None:
+    """Return `entry` as far as it still says something about the present or the future."""
     if track is None:
-        return False
+        return None
     if entry.alert.kind is AlertKind.TURN_OVER:
-        return not _acted(track, entry.alert.at)
-    if track.alert is None:
-        # Should the very same ask turn up again, it is not to be told again once dismissed.
-        return not entry.on_screen
-    return _same(entry.alert, track.alert)
+        return entry if not _acted(track, entry.alert.at) else None
+    if track.alert is not None:
+        return entry if _same(entry.alert, track.alert) else None
+    # The very same ask may turn up again: not to be told again once it was dismissed, or once its
+    # person was there and suspended the session.
+    if track.session.state is State.IDLE:
+        return replace(entry, on_screen=False)
+    return entry if not entry.on_screen else None
 
 
 def _holds(entry: _Told, track: Track) -> bool:
