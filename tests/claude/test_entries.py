@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from tests.claude.lines import (
     tool,
     user,
 )
-from tray.claude.entries import EntryKind, block_text, goes_on, parse, timestamp
+from tray.claude.entries import EntryKind, block_text, decode_raw, goes_on, parse, timestamp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +128,15 @@ def test_half_a_surrogate_pair_becomes_writable_text() -> None:
     entry = parse(rb'{"type":"user","message":{"content":"a \ud83d b"}}')
     assert entry.kind is EntryKind.PROMPT
     assert entry.text.encode() == b"a ? b"
+
+
+def test_half_a_surrogate_pair_costs_no_input_of_a_tool_and_no_refusal() -> None:
+    half = "a \ud83d b \N{BELL}"
+    (block,) = parse(encoded(assistant(tool("Bash", command=half)))).blocks
+    assert decode_raw(block.input) == {"command": "a ? b \N{BELL}"}
+    refused = parse(encoded(result(content=REJECTED + half, is_error=True)))
+    assert refused.refusal == REJECTED + "a ? b \N{BELL}"
+    assert decode_raw(msgspec.Raw(rb'"a \ud83d"')) == "a ?"
 
 
 def test_bytes_that_are_no_utf8_are_replaced() -> None:

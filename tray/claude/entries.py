@@ -227,7 +227,16 @@ def decode_raw(raw: msgspec.Raw) -> Any:  # noqa: ANN401  (any JSON value)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(_encode(json.loads(bytes(raw).decode("utf-8", "replace"))))
+    except (ValueError, RecursionError):
         return None
+
+
+def _encode(value: object) -> bytes:
+    """Encode any JSON value; half of a surrogate pair in it becomes a question mark."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _classify(line: Line) -> Entry:
@@ -335,7 +344,7 @@ def _fit(kind: type[Any], found: dict[str, Any]) -> Any:  # noqa: ANN401  (gener
 
 def _fit_value(wanted: Any, value: Any) -> Any:  # noqa: ANN401  (a type and any JSON value)
     if wanted is msgspec.Raw:
-        return msgspec.Raw(json.dumps(value).encode("utf-8", "replace"))
+        return msgspec.Raw(_encode(value))
     if isinstance(value, dict):
         nested = [kind for kind in (Message, Progress, Forked) if wanted == (kind | None)]
         return _fit(nested[0], value) if nested else None
