@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.claude.lines import assistant, calls, prompt, result, text, tool, user
 from tests.claude.world import VERSION, World, session_id
 from tray.claude import survey
-from tray.claude.silent import KEEPS_NO_RECORDS, STARTING
+from tray.claude.silent import KEEPS_NO_RECORDS, STARTING, UNREADABLE
 from tray.claude.survey import AMBIGUOUS, POLL, TORN, Surveyor
 from tray.session import Kind, Observation, Reason, Source, State
 from tray.system.processes import boot_time, machine_id
@@ -373,6 +373,25 @@ class TestSilent:
         client.transcript(result(at=asked + 6))
         (row,) = surveyor.survey(asked + 6).sessions
         assert row.state is State.WORKING
+
+    def test_a_transcript_that_cannot_be_read(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        client = world.client()
+        client.record(None)
+        path = client.transcript(prompt(at=time.time()))
+        opened = os.open
+
+        def denied(wanted: str, *flags: int, **more: int) -> int:
+            # To root, whose own file this may be, nothing is denied.
+            if wanted == str(path):
+                raise PermissionError
+            return opened(wanted, *flags, **more)
+
+        monkeypatch.setattr(os, "open", denied)
+        row = only(world.rows())
+        assert (row.state, row.detail) == (State.UNKNOWN, UNREADABLE)
+        assert row.transcript == str(path)
 
     def test_asked_before_the_clock_was_put_forward(self, world: World) -> None:
         client = world.client()

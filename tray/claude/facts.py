@@ -74,6 +74,8 @@ class Facts:
     """When the process started."""
     conversation: Conversation | None = None
     """`None` without a transcript."""
+    unreadable: bool = False
+    """There is a transcript, but it cannot be read."""
     children: tuple[Child, ...] | None = ()
     """`None` if they cannot be seen from here."""
     tool_ran_at: float | None = None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CANNOT_TELL = "running or waiting, this client does not say"
 STARTING = "starting, or at a first dialog"
 KEEPS_NO_RECORDS = "keeps no records: started inside another session"
+UNREADABLE = "its transcript cannot be read"
 TOO_LARGE = "its transcript holds no message that could be read"
 
 PERMISSION_HOLD = 2.0
@@ -81,6 +82,8 @@ def judge_silent(facts: Facts) -> Verdict:
 
 
 def _without_transcript(facts: Facts) -> Verdict:
+    if facts.unreadable:
+        return Verdict(State.UNKNOWN, detail=UNREADABLE, source=Source.TRANSCRIPT)
     if facts.record is not None and facts.record.session_id is not None:
         # Its record comes after the first dialogs, its transcript with the first prompt.
         return Verdict(State.IDLE, since=facts.record.started_at, last_act=facts.tty_access)

@@ -273,6 +273,7 @@ class Surveyor:
             stopped=process is not None and process.state == "T",
             started=session.started,
             conversation=conversation,
+            unreadable=conversation is None and path is not None and os.path.lexists(path),
             children=children,
             tool_ran_at=(
                 tool_output_changed_at(conversation.session_id, session.cwd)
