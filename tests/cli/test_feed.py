@@ -56,7 +56,7 @@ def test_a_reader_that_leaves_ends_the_wait(tmp_path: Path) -> None:
     assert waiting.wait(until=time.monotonic()).updates == ()
     os.close(reader)
     with pytest.raises(BrokenPipeError):
-        waiting.wait()
+        waiting.wait(until=time.monotonic() + 5)
     os.close(writer)
 
 

@@ -80,3 +80,5 @@ def test_an_engine_that_stands_still_is_a_failed_source() -> None:
     assert said(printer, stalled=True) == [("health", "engine-stalled", False)]
     assert said(printer, stalled=True) == []
     assert said(printer, update(IDLE, problems=(FULL,))) == [("health", "engine-stalled", True)]
+    assert said(printer, stalled=True) == [("health", "engine-stalled", False)]
+    assert said(printer) == [("health", "engine-stalled", True)]

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 def matching(sessions: Iterable[Observation], wanted: str) -> tuple[Observation, ...]:
     """Return every session that `wanted` can mean; the caller must not guess among several.
 
-    A whole pid or session id wins. Then the start of an id, a name and a project are taken
-    alike, so that what two sessions answer to stays ambiguous; last, in any letter case.
+    A whole pid wins. Then the start of an id, a name and a project are taken alike, so that what
+    two sessions answer to stays ambiguous; last, in any letter case.
     """
     candidates = tuple(sessions)
     rules: tuple[Callable[[Observation], bool], ...] = (
-        lambda session: wanted in (str(session.pid), session.session_id),
+        lambda session: wanted == str(session.pid),
         lambda session: _called(session, wanted),
         lambda session: _called(session, wanted, str.casefold),
     )
