@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tray.claude import domains
-from tray.claude.domains import ForeignProcesses
+from tray.claude.domains import ForeignProcesses, Sorted
 from tray.claude.registry import Record
 from tray.system.processes import Process, boot_time, machine_id, pid_domain
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MACHINE = machine_id()
 SEEN = Process(4711, 100, 1.0, "claude", ("claude",), 1, 0, "S", "/w", None, None)
@@ -38,7 +42,7 @@ def sought(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("domain", [None, pid_domain()])
 def test_of_here(domain: str | None, sought: list[tuple[str, int]]) -> None:
     own = record(domain, started_at=1.0)
-    assert ForeignProcesses().sort_out([own]) == ([own], {})
+    assert ForeignProcesses().sort_out([own]) == Sorted([own])
     assert sought == []
 
 
@@ -65,12 +69,52 @@ def test_of_elsewhere(
     sought: list[tuple[str, int]],
 ) -> None:
     foreign = record(domain, **fields)
-    assert ForeignProcesses().sort_out([foreign]) == ([foreign], {foreign.path: expected})
+    assert ForeignProcesses().sort_out([foreign]) == Sorted([foreign], {foreign.path: expected})
 
 
 def test_of_this_machine_before_it_was_started(sought: list[tuple[str, int]]) -> None:
     dead = record(f"linux:{MACHINE}:pid:[1]", started_at=boot_time() - 1)
-    assert ForeignProcesses().sort_out([dead]) == ([], {})
+    assert ForeignProcesses().sort_out([dead]) == Sorted()
+
+
+@pytest.mark.parametrize(
+    ("sees_all", "machine", "owned", "gone"),
+    [
+        (True, MACHINE, True, True),
+        (False, MACHINE, True, False),
+        (True, "other", True, False),
+        (True, MACHINE, False, False),
+    ],
+)
+def test_gone_where_all_of_this_machine_can_be_seen(
+    sought: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    *,
+    sees_all: bool,
+    machine: str | None,
+    owned: bool,
+    gone: bool,
+) -> None:
+    path = tmp_path / "7.json"
+    path.touch()
+    if not owned:
+        monkeypatch.setattr(domains.os, "geteuid", lambda: path.stat().st_uid + 1)
+    monkeypatch.setattr(domains, "sees_all_processes", lambda: sees_all)
+    foreign = record(f"linux:{machine}:pid:[2]", path=str(path))
+    expected = Sorted([foreign], gone={str(path)}) if gone else Sorted([foreign], {str(path): None})
+    assert ForeignProcesses().sort_out([foreign]) == expected
+
+
+def test_one_that_dies_is_missed_at_once(
+    sought: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = ForeignProcesses()
+    seen = record(f"linux:{MACHINE}:pid:[1]")
+    assert processes.sort_out([seen]).foreign == {seen.path: SEEN}
+    monkeypatch.setattr(domains, "is_alive", lambda *_: False)
+    processes.sort_out([seen])
+    assert sought == [("pid:[1]", 7)] * 2, "looked for anew, not only after a while"
 
 
 def test_a_search_is_not_made_at_each_look(sought: list[tuple[str, int]]) -> None:

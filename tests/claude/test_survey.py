@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,7 +19,14 @@ from tray.claude import survey
 from tray.claude.silent import KEEPS_NO_RECORDS, STARTING, UNREADABLE
 from tray.claude.survey import AMBIGUOUS, POLL, TORN, Surveyor
 from tray.session import Kind, Observation, Reason, Source, State
-from tray.system.processes import boot_time, machine_id
+from tray.system.processes import (
+    boot_time,
+    children,
+    is_alive,
+    machine_id,
+    pid_namespace,
+    sees_all_processes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -533,6 +541,33 @@ class TestForeign:
         )
         assert (row.pid, row.tty) == (1, None)
         assert row.key == "linux:other-machine:pid:[1]:1:1"
+
+    def test_killed_in_sight(
+        self, world: World, container: Callable[..., None], wait_until: Callable[..., object]
+    ) -> None:
+        command = ["unshare", "--pid", "--fork", "--kill-child"]
+        if subprocess.run([*command, "true"], check=False).returncode or not sees_all_processes():
+            pytest.skip("no pid namespace can be made here, or not all of them be seen")
+        program = str(world.folder / "bin" / "claude")
+        with subprocess.Popen([*command, program, "86400"], cwd=world.folder) as outer:
+            try:
+                wait_until(lambda: [p for p in children(outer.pid) if p.argv[:1] == (program,)])
+                (inner,) = children(outer.pid)
+                record: dict[str, object] = {
+                    "procStart": str(inner.start_ticks),
+                    "pidDomain": f"linux:{machine_id()}:{pid_namespace(inner.pid)}",
+                }
+                container(**record)
+                surveyor = world.surveyor()
+                (row,) = surveyor.survey().sessions
+                assert (row.reason, row.verified, row.pid) == (Reason.PERMISSION, True, inner.pid)
+            finally:
+                outer.kill()
+        wait_until(lambda: not is_alive(inner.pid, inner.start_ticks))
+        for later in (surveyor, world.surveyor()):
+            snapshot = later.survey()
+            assert [row.state for row in snapshot.sessions] == [State.ENDED]
+            assert snapshot.leftover == {row.record}
 
     def test_its_number_means_nothing_here(
         self, world: World, container: Callable[..., None]

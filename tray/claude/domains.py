@@ -6,8 +6,10 @@ visible under another number.
 
 from __future__ import annotations
 
+import os
 import re
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tray.system.processes import (
@@ -17,6 +19,7 @@ from tray.system.processes import (
     machine_id,
     pid_domain,
     read_process,
+    sees_all_processes,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +32,21 @@ MAY_BE_GONE_AFTER = 12 * 3600.0
 """Seconds without any change after which an unseen session may be gone."""
 _SEARCH_EACH = 60.0
 """Seconds after which a process that was not found is looked for again."""
+_Sought = tuple[str, int, float | None]
+"""A pid namespace, the number in it, and when that client says that it started."""
 _DOMAIN = re.compile(r"linux:([^:]*):(pid:\[\d+\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Records by what can be told of their processes from here."""
+
+    records: list[Record] = field(default_factory=list)
+    """All but those that are from before this boot."""
+    foreign: dict[str, Process | None] = field(default_factory=dict)
+    """By path, those of other pid domains that may live, with their process where it was found."""
+    gone: set[str] = field(default_factory=set)
+    """The paths of those of other pid domains whose process is gone for certain."""
 
 
 class ForeignProcesses:
@@ -38,53 +55,61 @@ class ForeignProcesses:
     def __init__(self) -> None:
         self._own = pid_domain()
         self._machine = machine_id()
-        self._found: dict[tuple[str, int], tuple[int, int]] = {}
-        self._sought: dict[tuple[str, int], float] = {}
+        self._sees_all = sees_all_processes()
+        self._found: dict[_Sought, tuple[int, int]] = {}
+        self._sought: dict[_Sought, float] = {}
 
-    def sort_out(self, records: Iterable[Record]) -> tuple[list[Record], dict[str, Process | None]]:
-        """Return the records that may live, and by path the foreign ones with their process.
+    def sort_out(self, records: Iterable[Record]) -> Sorted:
+        """Tell whose processes are elsewhere, and which of those can be seen from here.
 
         A foreign record from before this boot is of no living process of this machine.
         """
-        kept: list[Record] = []
-        foreign: dict[str, Process | None] = {}
+        found = Sorted()
         for record in records:
             domain = record.pid_domain
             if domain is None or self._own is None or domain == self._own:
-                kept.append(record)
+                found.records.append(record)
                 continue
             match = _DOMAIN.fullmatch(domain)
             machine, namespace = match.groups() if match is not None else (None, None)
             here = machine == self._machine
             if here and record.started_at is not None and record.started_at < boot_time():
                 continue
-            kept.append(record)
+            found.records.append(record)
             process = None
             # A container may have a machine id of its own; then the start time has to fit.
             if namespace is not None and (here or record.proc_start is not None):
                 process = self._find(record, namespace)
-            foreign[record.path] = process
-        return kept, foreign
+                if process is None and here and self._sees_all and _is_own_file(record.path):
+                    found.gone.add(record.path)
+                    continue
+            if process is not None and record.proc_start not in (None, process.start_ticks):
+                process = None
+            found.foreign[record.path] = process
+        return found
 
     def _find(self, record: Record, namespace: str) -> Process | None:
-        key = (namespace, record.pid)
+        """Return the process that has the record's number in its namespace, if it can be seen."""
+        key = (namespace, record.pid, record.started_at)
         known = self._found.get(key)
-        if known is not None and is_alive(*known):
-            process = read_process(known[0])
-        else:
-            process = self._search(*key)
-        if process is None or record.proc_start not in (None, process.start_ticks):
-            return None
-        return process
-
-    def _search(self, namespace: str, pid: int) -> Process | None:
-        key = (namespace, pid)
-        self._found.pop(key, None)
+        if known is not None:
+            if is_alive(*known):
+                return read_process(known[0])
+            del self._found[key]
+            self._sought.pop(key, None)
         now = time.monotonic()
         if now - self._sought.get(key, float("-inf")) < _SEARCH_EACH:
             return None
         self._sought[key] = now
-        process = find_in_namespace(namespace, pid)
+        process = find_in_namespace(namespace, record.pid)
         if process is not None:
             self._found[key] = (process.pid, process.start_ticks)
         return process
+
+
+def _is_own_file(path: str) -> bool:
+    """Whether a record's client is this user's: of others a process may not be seen whole."""
+    try:
+        return os.stat(path).st_uid == os.geteuid()
+    except OSError:
+        return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tray.claude.commandline import CommandLine, Role, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tray.claude.registry import Record
     from tray.system.processes import Process
@@ -127,11 +127,12 @@ def join(
     records: Sequence[Record],
     processes: Iterable[Process],
     foreign: Mapping[str, Process | None],
+    gone: Collection[str] = (),
 ) -> Joined:
     """Join records with live processes.
 
     `foreign` has, by path, the records of other pid domains that may live: with their process
-    where it was found from here. Foreign ones that are certainly dead are not among `records`.
+    where it was found from here. `gone` has the paths of those that are certainly dead.
     """
     by_pid = {process.pid: process for process in processes}
     live: list[Session] = []
@@ -143,7 +144,7 @@ def join(
             taken.update((seen.pid,) if seen is not None else ())
             live.append(_foreign(record, seen))
             continue
-        process = by_pid.get(record.pid)
+        process = by_pid.get(record.pid) if record.path not in gone else None
         if process is not None and _is_of(record, process):
             taken.add(record.pid)
             live.append(_recorded(record, process))

@@ -107,10 +107,11 @@ class Surveyor:
         self.roots = self._find_roots()
         problems: list[Problem] = []
         records = self._read_records(at, problems)
-        records, foreign = self._foreign.sort_out(records)
-        own = [record for record in records if record.path not in foreign]
+        known = self._foreign.sort_out(records)
+        elsewhere = known.foreign.keys() | known.gone
+        own = [record for record in known.records if record.path not in elsewhere]
         processes = self._in_roots(self._with_recorded(found, own), own)
-        joined = join(records, processes, foreign)
+        joined = join(known.records, processes, known.foreign, known.gone)
         assignment = self._assign(joined.live, problems)
         live = [self._row(session, assignment, at, problems) for session in joined.live]
         going_on = {row.session_id for row in live} - {None}

@@ -24,6 +24,8 @@ _READ_LIMIT = 2 * 1024 * 1024
 """Bytes of a command line or environment read at most (ARG_MAX is 2 MiB by default)."""
 _GONE_STATES = frozenset("ZXx")
 _OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_FIRST_NAMESPACE = "pid:[4026531836]"
+"""PROC_PID_INIT_INO in the kernel's include/linux/proc_ns.h."""
 _PTS_MAJOR = 136
 """Device number of Unix98 pseudo-terminals (devices.txt; the seven beside it are unused)."""
 _DELETED = " (deleted)"
@@ -274,6 +276,11 @@ def machine_id() -> str | None:
 def pid_namespace(pid: int | str = "self", proc: str = PROC) -> str | None:
     """Return the pid namespace of a process as the kernel names it, `pid:[<inode>]`."""
     return _link(f"{proc}/{pid}/ns/pid")
+
+
+def sees_all_processes() -> bool:
+    """Whether this process is in the machine's first pid namespace, so that `/proc` has all."""
+    return pid_namespace() == _FIRST_NAMESPACE
 
 
 def pid_domain() -> str | None:
