@@ -158,6 +158,15 @@ ASKING_BASH = told(prompt(at=T0 - 1), calls(BASH))
             N, Reason.TURN_OVER, None,
         ),
         (replace(told(*FINISHED), record=record("idle"), idle_after=4), I, None, None),
+        # Stop hooks ran for long; or its background shell came to an end much later
+        (
+            replace(told(*FINISHED), record=record("idle", since=T0 + 590), now=T0 + 600),
+            N, Reason.TURN_OVER, None,
+        ),
+        (
+            replace(told(*FINISHED), record=record("idle", since=T0 + 5000), now=T0 + 5001),
+            I, None, None,
+        ),
         (Facts(now=T0, record=record("idle")), I, None, None),
         (replace(told(line("mode", mode="x")), record=record("idle")), I, None, None),
         (

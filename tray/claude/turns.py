@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from tray.claude.facts import Facts
     from tray.session import Source
 
+_ENDING = 600.0
+"""Seconds that may pass between a turn's last line and its end, while Stop hooks run. A status
+that is younger changed for another reason: a background shell came to its end, a dialog was
+closed."""
+
 
 def judge_turn(facts: Facts, source: Source, over_since: float | None = None) -> Verdict:
     """Judge a session that is at its prompt; `over_since` is when it got there, if known.
@@ -31,6 +36,8 @@ def judge_turn(facts: Facts, source: Source, over_since: float | None = None) ->
     if ended_at is not None and facts.started is not None and ended_at < facts.started:
         return idle
     since = over_since if over_since is not None else ended_at
+    if since is not None and ended_at is not None and since - ended_at > _ENDING:
+        since = ended_at
     over = replace(
         idle,
         since=since,
