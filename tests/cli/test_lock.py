@@ -83,10 +83,15 @@ def test_the_folder_is_the_logins_or_a_private_one(
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("made_by", ["a link", "another user"])
 def test_a_private_folder_of_somebody_elses_making_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_by: str
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / f"sessionbell-{os.getuid()}").symlink_to(tmp_path)
+    me = os.getuid()
+    if made_by == "another user":
+        monkeypatch.setattr(os, "getuid", lambda: me + 1)  # whoever made it, it was not I
+    else:
+        (tmp_path / f"sessionbell-{me}").symlink_to(tmp_path)
     with pytest.raises(PermissionError, match="XDG_RUNTIME_DIR"):
         runtime_folder({})

@@ -45,7 +45,7 @@ def only_one(folder: str) -> Iterator[None]:
 
     The kernel lets go of it however the holder ends, so a file left behind means nothing.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     descriptor = os.open(os.path.join(folder, "sessionbell.lock"), flags, 0o600)
     try:
         try:

@@ -37,7 +37,7 @@ class LogFile(logging.Handler):
         if self._path is None:
             self._path = default_path()
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         descriptor = os.open(self._path, flags, 0o600)
         try:
             os.write(descriptor, data)
