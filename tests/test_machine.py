@@ -12,6 +12,7 @@ from tray.machine import (
     DEATH_HOLD,
     DECIDING_HOLD,
     ENDED_FOR,
+    EXIT_LAG,
     INFERRED_HOLD,
     TURN_HOLD,
     AlertKind,
@@ -252,6 +253,34 @@ def test_a_clean_exit_leaves_nothing() -> None:
     (ended,) = run.see(after=1)
     assert (ended.kind, ended.how) == (EventKind.ENDED, How.EXIT)
     assert run.tracked == Tracked()
+
+
+UNRECORDED = replace(IDLE, state=State.UNKNOWN, record=None, session_id=None)
+
+
+def test_an_exit_after_the_record_is_gone_is_one_change() -> None:
+    run = Run(over(5.0))
+    assert run.see(UNRECORDED, after=0.2) == ()
+    assert run.track.session == over(5.0)
+    assert run.see(UNRECORDED, after=0.3) == ()
+    assert run.tracked is not None
+    assert run.tracked.wake_at == pytest.approx(run.now - 0.3 + EXIT_LAG)
+    (ended,) = run.see(after=0.1)
+    assert (ended.kind, ended.how, ended.session.state) == (
+        EventKind.ENDED,
+        How.EXIT,
+        State.NEEDS_INPUT,
+    )
+
+
+def test_one_that_lives_on_without_its_record_is_unknown() -> None:
+    run = Run(IDLE)
+    run.see(UNRECORDED, after=1)
+    (changed,) = run.see(UNRECORDED, after=EXIT_LAG)
+    assert (changed.from_state, changed.session.state) == (State.IDLE, State.UNKNOWN)
+    assert run.track.exiting is None
+    (back,) = run.see(IDLE, after=1)
+    assert back.session.state is State.IDLE
 
 
 @pytest.mark.parametrize("session", [WORKING, asks("s1")])

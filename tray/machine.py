@@ -44,6 +44,8 @@ TURN_HOLD = 1.0
 """Seconds a turn must stay over before it is told."""
 DEATH_HOLD = 1.0
 """Seconds for a client that exits by itself to remove its record."""
+EXIT_LAG = 0.5
+"""Seconds for which a client may live on after it has removed its record (0.36 s seen)."""
 ENDED_FOR = 600.0
 """Seconds for which a session that ended uncleanly stays listed."""
 
@@ -97,6 +99,8 @@ class Track:
     """The person's last prompt, answer or keystroke known of, Unix seconds."""
     gone: float | None = None
     """When the process was first found dead, monotonic seconds."""
+    exiting: float | None = None
+    """When it was first found to live on without its record, monotonic seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,10 @@ def step(
             ended_rows.append(session)
             continue
         before = former.take(session)
+        leaver = _exiting(before, session, now)
+        if leaver is not None:
+            tracks.append(leaver)
+            continue
         tracks.append(_follow(before, session, snapshot.at, now, first=first))
         told.extend(_changes(before, session, snapshot.at, first=first))
     for session in ended_rows:
@@ -200,6 +208,16 @@ def _follow(
         due=None if ripe else due,
         last_act=last_act,
     )
+
+
+def _exiting(before: Track | None, session: Observation, now: float) -> Track | None:
+    """Return the track of a client that seems about to exit: as it was, for it is no news."""
+    if before is None or before.session.record is None or session.record is not None:
+        return None
+    since = before.exiting if before.exiting is not None else now
+    if session.state is not State.UNKNOWN or now >= since + EXIT_LAG:
+        return None
+    return replace(before, due=None, exiting=since)
 
 
 def _same(kept: Alert, kind: AlertKind, alert_id: str) -> bool:
@@ -372,6 +390,8 @@ def _wake_at(tracks: Iterable[Track], now: float) -> float | None:
     for track in tracks:
         if track.due is not None:
             times.append(track.due)
+        if track.exiting is not None:
+            times.append(track.exiting + EXIT_LAG)
         # The survey may list one for longer: then nothing is waited for.
         if track.gone is not None and track.gone + ENDED_FOR > now:
             times.append(track.gone + ENDED_FOR)
