@@ -274,11 +274,16 @@ def test_with_a_status(
             told(calls(BASH), progress("hook_progress")),
             N, Reason.PERMISSION, "Bash: npm publish",
         ),
-        # what stands behind it waits until it has run
+        # a question behind it waits until it has run, or is asked beside it
         (
             replace(told(calls(BASH, tool("AskUserQuestion", "t2"))),
-                    children=(Child(T0 + 1, SHELL),), now=T0 + 99),
+                    children=(Child(T0 + 1, SHELL),), now=T0 + 59),
             W, None, None,
+        ),
+        (
+            replace(told(calls(BASH, tool("AskUserQuestion", "t2"))),
+                    children=(Child(T0 + 1, SHELL),), now=T0 + 61),
+            U, None, CANNOT_TELL,
         ),
         (
             replace(told(calls(BASH, tool("WebFetch", "t2"))),

@@ -45,7 +45,8 @@ _QUICK_TOOLS = frozenset(
     }
 )
 _ALONE = _SHELL_TOOLS | _EDIT_TOOLS
-"""Tools that run one at a time: what stands behind one is not asked before it has run."""
+"""Tools behind which a question is only asked once they have run; beside a command that does
+nothing but read it is asked at once (seen on 2.1.81 and 2.1.332)."""
 _NEVER_ASKS = frozenset({"bypassPermissions", "dontAsk"})
 _RUNS_FREELY = _NEVER_ASKS | {"auto"}
 _EDITS_FREELY = _RUNS_FREELY | {"acceptEdits"}
@@ -108,12 +109,15 @@ def _judge_running(facts: Facts, conversation: Conversation) -> Verdict:
 def _judge_tools(facts: Facts, conversation: Conversation) -> Verdict:
     """Judge a turn with open tools: the most certain of what they tell, in the order asked."""
     verdicts = []
-    for tool in conversation.open_tools.values():
+    tools = list(conversation.open_tools.values())
+    for number, tool in enumerate(tools, 1):
         verdict = _judge_tool(facts, conversation, tool)
         if verdict.reason is not None:
             return verdict
         verdicts.append(verdict)
         if tool.name in _ALONE:
+            if any(asks.is_question(other.name) for other in tools[number:]):
+                verdicts.append(_working_for_a_while(facts, conversation, tool.at))
             break
     unknown = next((found for found in verdicts if found.state is State.UNKNOWN), None)
     if unknown is not None:

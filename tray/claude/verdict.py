@@ -72,7 +72,7 @@ def _judge_busy(facts: Facts, record: Record) -> Verdict:
     if facts.headless:
         return working
     tools = _open_tools(facts)
-    # One behind another tool is not asked before that has run.
+    # One behind another tool may only be asked once that has run.
     reason = _asked_reason(tools[0]) if tools else None
     if reason is not None and not _of_another_process(facts):
         question = tools[0]
