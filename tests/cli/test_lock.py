@@ -83,6 +83,18 @@ def test_the_folder_is_the_logins_or_a_private_one(
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 
+def test_the_folder_of_another_login_is_of_no_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    # Root may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, _mode: bool(os.stat(path).st_mode & 0o300))
+    own = tmp_path / f"sessionbell-{os.getuid()}"
+    assert runtime_folder({"XDG_RUNTIME_DIR": str(closed)}) == str(own)
+
+
 @pytest.mark.parametrize("made_by", ["a link", "another user"])
 def test_a_private_folder_of_somebody_elses_making_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_by: str

@@ -200,6 +200,26 @@ def test_without_an_ask_the_row_says_what_the_session_is_about() -> None:
     assert said() == ""
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_nothing_passes_for_what_is_asked(width: int) -> None:
+    asks = Observation(
+        key="1",
+        state=State.NEEDS_INPUT,
+        reason=Reason.PERMISSION,
+        preview="All tests pass.",
+        title="Fix the tests",
+    )
+    text = printed([asks], width)
+    assert text.splitlines()[-1].rstrip() == "! permission"
+
+
+def test_a_short_narrow_terminal_is_filled_by_lines() -> None:
+    bare = [Observation(key=str(n), state=State.IDLE, project=f"p{n}") for n in range(9)]
+    lines = printed([*bare, SESSIONS[0]], 40, 6).splitlines()
+    assert [line.split()[:3:2] for line in lines[:-1]] == [["○", f"p{n}"] for n in range(5)]
+    assert lines[-1] == "… 5 more"
+
+
 def test_no_session_is_said_in_words() -> None:
     assert printed([], 80) == "No live Claude Code sessions.\n"
 

@@ -25,10 +25,12 @@ class AlreadyRunningError(Exception):
 def runtime_folder(environ: Mapping[str, str]) -> str:
     """Return `$XDG_RUNTIME_DIR`, or where there is none a private folder in the temporary one.
 
+    After `su` the variable still names the folder of the user before, which is of no use.
+
     Raises PermissionError if that folder is somebody else's.
     """
     given = environ.get("XDG_RUNTIME_DIR")
-    if given and os.path.isabs(given) and os.path.isdir(given):
+    if given and os.path.isabs(given) and _takes_files(given):
         return given
     folder = os.path.join(tempfile.gettempdir(), f"sessionbell-{os.getuid()}")
     with contextlib.suppress(FileExistsError):
@@ -37,6 +39,10 @@ def runtime_folder(environ: Mapping[str, str]) -> str:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to somebody else; set XDG_RUNTIME_DIR")
     return folder
+
+
+def _takes_files(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
 
 
 @contextlib.contextmanager

@@ -117,7 +117,9 @@ def _run(arguments: list[str]) -> int:
         return 0  # rich met the broken pipe, and has dropped the rest
     except OSError as error:
         _drop_output()
-        click.echo(f"sessionbell: {error}", err=True)
+        parts = (error.filename, error.strerror)
+        said = ": ".join(str(part) for part in parts if part is not None) or str(error)
+        click.echo(f"sessionbell: {said}", err=True)
         return 1
     return int(code or 0)
 

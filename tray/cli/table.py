@@ -10,6 +10,7 @@ import datetime as dt
 import os
 import sys
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -106,8 +107,9 @@ def look(session: Observation) -> Look:
 
 def saying(session: Observation) -> Text:
     """Return what is asked, failed or unknown; else, dimmed, what the session is about."""
-    if session.detail:
-        return Text(one_line(session.detail))
+    # Nothing else may pass for what is asked.
+    if session.detail or session.blocking:
+        return Text(one_line(session.detail or ""))
     if session.background:
         more = f" (+{len(session.background) - 1} more)" if len(session.background) > 1 else ""
         return Text(one_line(f"running: {session.background[0]}") + more, style="dim")
@@ -127,9 +129,9 @@ def listing(
         columns = _columns(rows, width)
         head, groups = [_wide(_HEADINGS, columns)], [[_wide(row, columns)] for row in rows]
     if height is not None and len(head) + sum(map(len, groups)) > height:
-        room = max((height - len(head) - 1) // len(groups[0]), 1)
-        left_out = len(groups) - room
-        groups = [*groups[:room], [Text(f"… {left_out} more", style="dim")]]
+        ends = accumulate(map(len, groups), initial=len(head) + 1)
+        room = max(sum(end <= height for end in ends) - 1, 1)
+        groups = [*groups[:room], [Text(f"… {len(groups) - room} more", style="dim")]]
     lines = head + [line for group in groups for line in group]
     for line in lines:
         line.rstrip()
@@ -249,7 +251,7 @@ def _narrow(row: _Row, width: int) -> list[Text]:
         (_fit(row.state, _STATE_CELLS), _fit(row.project, project), _right(row.age))
     )
     second = Text("  ").append_text(_fit(row.saying, max(width - 2, 1), pad=False))
-    return [first, second]
+    return [first, second] if row.saying else [first]
 
 
 def _fit(text: Text, cells: int, *, pad: bool = True) -> Text:
