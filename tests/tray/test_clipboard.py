@@ -123,3 +123,18 @@ async def test_kdes_clipboard_is_asked_over_the_bus(programs, tmp_path, monkeypa
         service.disconnect()
         await service.wait_for_disconnect()
         bus.stop()
+
+
+@pytest.mark.skipif(session_bus.MISSING is not None, reason=str(session_bus.MISSING))
+async def test_kdes_clipboard_is_not_started_for_this(programs, tmp_path, monkeypatch):
+    service, started = tmp_path / "org.kde.klipper.service", tmp_path / "started"
+    service.write_text(f"[D-BUS Service]\nName=org.kde.klipper\nExec=/usr/bin/touch {started}\n")
+    bus = session_bus.SessionBus(tmp_path, [service])
+    monkeypatch.setenv("PATH", os.defpath)
+    bus.start()
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus.address)
+    try:
+        assert not await clipboard.copy(TEXT)
+        assert not started.exists()
+    finally:
+        bus.stop()

@@ -147,6 +147,14 @@ def test_muted_is_a_slash_over_any_look(look, size):
     assert muted.getpixel((size - 1 - size // 5, size - 1 - size // 5))[3] > 128
 
 
+def test_the_slash_is_set_off_by_a_gap():
+    muted = draw(Look.FINISHED, 0, True, 48)
+    on_the_slash, beside_it, on_the_disc = ((24, 24), (28, 20), (33, 15))
+    alphas = [muted.getpixel(place)[3] for place in (on_the_slash, beside_it, on_the_disc)]
+    assert alphas[0] == alphas[2] == 255
+    assert alphas[1] < 128
+
+
 def test_a_menu_icon_is_a_png_file():
     picture = Image.open(io.BytesIO(icon.png(Look.WORKING, 16)))
     assert (picture.format, picture.size) == ("PNG", (16, 16))

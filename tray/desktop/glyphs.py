@@ -7,7 +7,9 @@ colour alone, and only the bell calls: the calmer the state, the smaller and emp
 from __future__ import annotations
 
 import enum
+import functools
 import math
+import operator
 from dataclasses import dataclass
 
 SIDE = 32.0
@@ -75,20 +77,23 @@ class Area:
 
     def points(self, steps: int) -> tuple[Point, ...]:
         """Return the outline as a polygon, `steps` sides a curve."""
-        found, begin = [], self.start
-        for first, second, end in self.curves:
-            for step in range(steps):
-                t = step / steps
-                weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-                corners = (begin, first, second, end)
-                found.append(
-                    (
-                        sum(w * x for w, (x, _) in zip(weights, corners, strict=True)),
-                        sum(w * y for w, (_, y) in zip(weights, corners, strict=True)),
-                    )
-                )
-            begin = end
-        return tuple(found)
+        return _polygon(self.start, self.curves, steps)
+
+
+@functools.cache
+def _polygon(
+    start: Point, curves: tuple[tuple[Point, Point, Point], ...], steps: int
+) -> tuple[Point, ...]:
+    found, begin = [], start
+    for first, second, end in curves:
+        corners = (begin, first, second, end)
+        for step in range(steps):
+            t = step / steps
+            weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+            x, y = (sum(map(operator.mul, weights, axis)) for axis in zip(*corners, strict=True))
+            found.append((x, y))
+        begin = end
+    return tuple(found)
 
 
 Shape = Disc | Arc | Line | Area
