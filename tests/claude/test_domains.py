@@ -75,6 +75,9 @@ def test_of_elsewhere(
 def test_of_this_machine_before_it_was_started(sought: list[tuple[str, int]]) -> None:
     dead = record(f"linux:{MACHINE}:pid:[1]", started_at=boot_time() - 1)
     assert ForeignProcesses().sort_out([dead]) == Sorted()
+    lives = replace(dead, proc_start=SEEN.start_ticks)
+    found = ForeignProcesses().sort_out([lives])
+    assert found == Sorted([lives], {lives.path: SEEN}), "only the clock was put forward"
 
 
 @pytest.mark.parametrize(

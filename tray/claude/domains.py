@@ -73,19 +73,20 @@ class ForeignProcesses:
             match = _DOMAIN.fullmatch(domain)
             machine, namespace = match.groups() if match is not None else (None, None)
             here = machine == self._machine
-            if here and record.started_at is not None and record.started_at < boot_time():
-                continue
-            found.records.append(record)
             process = None
             # A container may have a machine id of its own; then the start time has to fit.
             if namespace is not None and (here or record.proc_start is not None):
                 process = self._find(record, namespace)
-                if process is None and here and self._sees_all and _is_own_file(record.path):
-                    found.gone.add(record.path)
-                    continue
-            if process is not None and record.proc_start not in (None, process.start_ticks):
-                process = None
-            found.foreign[record.path] = process
+            fits = process is not None and record.proc_start == process.start_ticks
+            before_boot = record.started_at is not None and record.started_at < boot_time()
+            # A wall clock that was put forward has moved the boot too: then the process tells.
+            if here and before_boot and not fits:
+                continue
+            found.records.append(record)
+            if process is None and here and self._sees_all and _is_own_file(record.path):
+                found.gone.add(record.path)
+            else:
+                found.foreign[record.path] = process if fits or record.proc_start is None else None
         return found
 
     def _find(self, record: Record, namespace: str) -> Process | None:
