@@ -38,6 +38,7 @@ NOTIFYD_SERVICE = "org.xfce.xfce4-notifyd.Notifications.service"
 NOTIFYD_CLASS = "Xfce4-notifyd"
 WIDTH, HEIGHT = 1280, 800
 PANEL_HEIGHT = 30
+NARROWEST_ICON = 5
 BACKDROPS = {"light": (240, 240, 240), "dark": (38, 38, 38)}
 
 _PANEL_CONFIG = """\
@@ -243,11 +244,10 @@ class Xfce:
                 left = x
             # A gap within an icon (a ring and its dot) is narrower than between two icons.
             elif left is not None and not any(columns[x : x + 4]):
-                box = inner.crop((left, 0, x, inner.height)).getbbox()
-                assert box is not None
-                boxes.append(
-                    Box(panel.box.x + left, panel.box.y + 2 + box[1], x - left, box[3] - box[1])
-                )
+                top, bottom = inner.crop((left, 0, x, inner.height)).getbbox()[1::2]
+                found = Box(panel.box.x + left, panel.box.y + 2 + top, x - left, bottom - top)
+                if found.width >= NARROWEST_ICON:  # Else it is the edge of an empty tray.
+                    boxes.append(found)
                 left = None
         return boxes
 
