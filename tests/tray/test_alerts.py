@@ -460,6 +460,25 @@ class TestBurst:
         screen.until(66.0)
         assert screen.titles == ["p5 needs permission"]
 
+    def test_the_others_are_told_after_the_first_was_followed(self) -> None:
+        screen = self.crowd(60, 60, 60, 61)
+        followed = screen.only
+        assert followed.one_by_one
+        screen.memory = dismissed(screen.memory, replace(followed, asks=followed.asks[:1]))
+        screen.see(*screen.sessions)
+        assert screen.only.title == "3 sessions are waiting for you"
+        assert screen.only.keys == ("2", "3", "4")
+
+    def test_only_what_waits_is_followed_one_by_one(self) -> None:
+        at_start = Screen(asks("1"), asks("2"))
+        at_start.until(5.0)
+        errors = Screen(working("1"), working("2"))
+        errors.at(60.0, failed("1", 60), failed("2", 60))
+        errors.until(65.0)
+        for screen in (at_start, errors):
+            assert len(screen.only.keys) == 2
+            assert not screen.only.one_by_one
+
     def test_what_joined_while_it_was_being_dismissed_is_still_told(self) -> None:
         screen = self.crowd(60, 60, 60, 61)
         on_screen = screen.only

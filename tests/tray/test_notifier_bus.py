@@ -368,6 +368,23 @@ class TestThePerson:
         connected.show([new_ask, OTHER])
         await shown(daemon, new_ask, OTHER)
 
+    @pytest.mark.parametrize("action", ["default", "show"])
+    async def test_a_summary_that_is_followed_comes_back_with_the_others(
+        self, connected: Desk, daemon: Daemon, action: str
+    ) -> None:
+        summary = replace(ASK, keys=("1", "2"), asks=("1/a", "2/a"), one_by_one=True)
+        connected.show([summary])
+        await shown(daemon, summary)
+        daemon.press(1, action)
+        daemon.close(1, 2)
+        first = replace(summary, keys=("1",), asks=("1/a",))
+        await until(lambda: connected.dismissed == [first])
+        rest = replace(summary, title="p2 asks", keys=("2",), asks=("2/a",))
+        connected.show([rest])
+        await shown(daemon, rest)
+        daemon.close(2, 2)
+        await until(lambda: connected.dismissed == [first, rest])
+
     async def test_dismissed_while_its_new_text_is_on_the_way(
         self, connected: Desk, daemon: Daemon
     ) -> None:

@@ -84,6 +84,8 @@ class Bubble:
     asks: tuple[str, ...]
     """What it tells. Once off the screen, a bubble that tells nothing else does not come back."""
     actions: tuple[Action, ...] = (SHOW,)
+    one_by_one: bool = False
+    """Whoever follows it is led to the first session only, and still has to hear of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +315,7 @@ def _bubble(name: str, parts: Sequence[tuple[_Told, Track]]) -> Bubble:
         expires=quiet,
         keys=tuple(session.key for session in sessions),
         asks=tuple(part.ask for part, _ in parts),
+        one_by_one=entry.blocking and not quiet,
     )
 
 

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
@@ -62,6 +62,8 @@ class _Slot:
     shown: Bubble | None = None
     off_screen: frozenset[str] = frozenset()
     """The asks whose bubble has left the screen: told, and not to come back."""
+    followed: Bubble | None = None
+    """What was shown when it was last clicked, or its button pressed."""
     call: asyncio.Task[None] | None = None
     retry: asyncio.TimerHandle | None = None
     failures: int = 0
@@ -344,6 +346,8 @@ class Notifier:
         self._reconcile()
 
     def _left_screen(self, slot: _Slot, shown: Bubble) -> None:
+        if shown.one_by_one and shown is slot.followed:
+            shown = replace(shown, keys=shown.keys[:1], asks=shown.asks[:1])
         slot.off_screen = slot.off_screen.union(shown.asks)
         if slot.wanted is not None:
             _tell(self._on_dismiss, shown)
@@ -351,11 +355,13 @@ class Notifier:
     def _clicked(self, bubble_id: str) -> None:
         slot = self._slots.get(bubble_id)
         if slot is not None and slot.shown is not None:
+            slot.followed = slot.shown
             _tell(self._on_click, slot.shown)
 
     def _pressed(self, bubble_id: str, action: str) -> None:
         slot = self._slots.get(bubble_id)
         if slot is not None and slot.shown is not None:
+            slot.followed = slot.shown
             _tell(self._on_action, slot.shown, action)
 
     def _report_absent(self, cause: str) -> None:
