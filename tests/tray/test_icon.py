@@ -43,7 +43,7 @@ HEADLESS = session(State.NEEDS_INPUT, Reason.PERMISSION, kind=Kind.HEADLESS)
         ((session(State.NEEDS_INPUT, Reason.QUESTION),), Look.BLOCKED),
         ((session(State.NEEDS_INPUT, Reason.PLAN),), Look.BLOCKED),
         ((session(State.NEEDS_INPUT, Reason.INPUT),), Look.BLOCKED),
-        ((FAILED, WORKING), Look.FINISHED),
+        ((FAILED, JUST_OVER, WORKING), Look.FAILED),
         ((JUST_OVER, WORKING), Look.FINISHED),
         ((UNSEEN, WORKING), Look.FINISHED),
         ((SEEN, WORKING), Look.WORKING),

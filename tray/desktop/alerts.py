@@ -282,10 +282,10 @@ _CATEGORIES = {
 _QUIET = frozenset({AlertKind.TURN_OVER, AlertKind.JOB_DONE})
 _LOOKS = {
     AlertKind.TURN_OVER: Look.FINISHED,
-    AlertKind.ERROR: Look.FINISHED,
+    AlertKind.ERROR: Look.FAILED,
     AlertKind.DIED: Look.NONE,
     AlertKind.JOB_DONE: Look.FINISHED,
-    AlertKind.JOB_FAILED: Look.FINISHED,
+    AlertKind.JOB_FAILED: Look.FAILED,
 }
 
 

@@ -25,8 +25,10 @@ class Look(enum.StrEnum):
     """What the icon says."""
 
     BLOCKED = "blocked"
+    FAILED = "failed"
+    """A turn ended with an error."""
     FINISHED = "finished"
-    """Finished and not seen yet, or failed."""
+    """Finished and not seen yet."""
     WORKING = "working"
     IDLE = "idle"
     NONE = "none"
@@ -142,6 +144,7 @@ BELL: tuple[Shape, ...] = (
         ),
     ),
 )
+_WARNING: tuple[Shape, ...] = (Line(((16.0, 11.6), (16.0, 19.4)), 3.4), Disc((16.0, 24.4), 2.0))
 _QUESTION_MARK: tuple[Shape, ...] = (
     Line(
         (
@@ -157,6 +160,13 @@ _QUESTION_MARK: tuple[Shape, ...] = (
 
 GLYPHS: dict[Look, Glyph] = {
     Look.BLOCKED: Glyph("#e5322d", "#7d0f0c", BELL),
+    Look.FAILED: Glyph(
+        "#f7ba1e",
+        "#6e4c00",
+        (_straight((16.0, 3.0), (30.0, 29.0), (2.0, 29.0)),),
+        "#3d2a00",
+        _WARNING,
+    ),
     Look.FINISHED: Glyph(
         "#f7ba1e",
         "#6e4c00",

@@ -40,7 +40,9 @@ _GAP = 1.2
 """Units left free around what is laid over the shape."""
 _NOTHING = "#00000000"
 _PAPER, _INK, _RIM = "#ffffff", "#101010", "#3a3a3a"
-_BY_URGENCY = (Look.BLOCKED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE)
+_BY_URGENCY = (
+    Look.BLOCKED, Look.FAILED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE,
+)  # fmt: skip
 
 
 def look_of(session: Observation) -> Look:
@@ -49,7 +51,9 @@ def look_of(session: Observation) -> Look:
         return Look.NONE
     if session.blocking:
         return Look.BLOCKED
-    if session.unseen or session.reason is Reason.ERROR:
+    if session.reason is Reason.ERROR:
+        return Look.FAILED
+    if session.unseen:
         return Look.FINISHED
     if session.state is State.WORKING:
         return Look.WORKING

@@ -25,6 +25,7 @@ _WIDTH = 76
 _WHERE, _WHAT = 48, 72
 _TOLD_IN_TOOLTIP = 5
 _LINES_OF_PROBLEMS = 9
+_CALLING = frozenset({Look.BLOCKED, Look.FAILED, Look.FINISHED})
 _FINISHED_RANK = listed(Observation("", State.NEEDS_INPUT, reason=Reason.TURN_OVER))[0]
 
 
@@ -94,7 +95,7 @@ def headline(sessions: Sequence[Observation]) -> str:
 def tooltip(sessions: Sequence[Observation], problems: Sequence[Problem], now: float) -> str:
     """Return the head line, and below it the sessions that call for their person."""
     ranked = sorted(sessions, key=order)
-    calling = [s for s in ranked if look_of(s) in (Look.BLOCKED, Look.FINISHED)]
+    calling = [s for s in ranked if look_of(s) in _CALLING]
     lines = [_left_to_right(f"{_where(s)} — {_what(s, now)}") for s in calling]
     if len(lines) > _TOLD_IN_TOOLTIP:
         lines[_TOLD_IN_TOOLTIP:] = [f"{len(lines) - _TOLD_IN_TOOLTIP} more"]
@@ -112,10 +113,7 @@ def _counted_as(session: Observation) -> str:
         return "ended"
     if session.kind is Kind.HEADLESS:
         return "headless"
-    look = look_of(session)
-    if look is Look.FINISHED and session.reason is Reason.ERROR:
-        return "failed"
-    return look.value
+    return look_of(session).value
 
 
 def _rows(ranked: Sequence[Observation], now: float) -> list[Entry]:
@@ -150,7 +148,7 @@ def _calls_first(ranked: Sequence[Observation]) -> Observation | None:
     blocked = [session for session in ranked if look_of(session) is Look.BLOCKED]
     if blocked:
         return blocked[0]
-    finished = [session for session in ranked if look_of(session) is Look.FINISHED]
+    finished = [session for session in ranked if look_of(session) in _CALLING]
     return max(finished, key=lambda session: session.since or 0.0, default=None)
 
 
