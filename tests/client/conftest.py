@@ -40,6 +40,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert said.stdout.startswith(f"{version} "), f"{variable} is {said.stdout}"
     with World(version, program) as world:
+        world.leave_alone()
         yield world
 
 

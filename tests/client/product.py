@@ -79,6 +79,10 @@ class Look:
             time.sleep(0.02)
         return row
 
+    def until_gone(self, client: Client) -> None:
+        """Wait until a client has no row."""
+        client.wait(lambda: self.row(client.pid) is None, "no row")
+
     def _note(self, row: Observation | None) -> None:
         text = (
             f"{row.state} {row.reason} {row.detail!r} unseen={row.unseen} {row.source}"

@@ -7,9 +7,11 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -18,7 +20,6 @@ from tray.system.processes import children, read_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 KEY = "sk-ant-made-up-key-of-a-test-0123456789"
 PATIENCE = 40.0
@@ -40,13 +41,16 @@ class Home:
         self.folder = folder
         self.root = folder / ".claude"
         self.root.mkdir(parents=True)
-        self._state = {
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "lastOnboardingVersion": "9.9.9",
             "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            # Whoever trusts a folder trusts all below it. Once a client runs, the file is its own.
+            "projects": {str(folder / "projects"): trusted},
         }
-        self._projects: dict[str, object] = {}
+        (folder / ".claude.json").write_text(json.dumps(state))
         self.environment = {
             "HOME": str(folder),
             "PATH": os.environ["PATH"],
@@ -64,31 +68,31 @@ class Home:
         }
 
     def project(self, name: str, *, trusted: bool = True) -> Path:
-        """Make a folder to work in, which the client has been told to trust."""
-        folder = self.folder / name
-        folder.mkdir(exist_ok=True)
-        if trusted:
-            self._projects[str(folder)] = {
-                "hasTrustDialogAccepted": True,
-                "hasCompletedProjectOnboarding": True,
-            }
-        path = self.folder / ".claude.json"
-        state: dict[str, Any] = dict(self._state)
-        if path.exists():
-            state = json.loads(path.read_text())
-        projects = {**self._projects, **state.get("projects", {})}
-        path.write_text(json.dumps({**state, "projects": projects}))
+        """Make a folder to work in; the client has been told whether to trust it."""
+        folder = self.folder / ("projects" if trusted else "downloads") / name
+        folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def end_all(self) -> None:
-        """Kill whatever was started in this home and still lives: daemons, pre-warmed workers."""
+        """Kill what was started in this home and still lives, and remove what it leaves in /tmp."""
         mark = f"HOME={self.folder}".encode()
+        left = set(Path("/tmp").glob(f"claude-*/{re.sub('[^A-Za-z0-9]', '-', str(self.folder))}-*"))
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    own = mark in file.read().split(b"\0")
-                if own:
+            try:
+                environment = Path(f"/proc/{pid}/environ").read_bytes()
+                arguments = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+            except OSError:
+                continue
+            if mark in environment.split(b"\0"):
+                left.update(map(Path, re.findall(r"/tmp/cc-daemon-\d+/\w+", arguments)))
+                left.add(Path(f"/tmp/cc-socks/{pid}.sock"))
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
+        for path in left:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 class Terminals:

@@ -31,7 +31,7 @@ def test_an_agent_in_the_background_asks_for_permission(world: World, client: Cl
     world.look.until(client, PERMISSION, detail=detail)
     world.bell.wait_shown("desk needs permission", detail)
     client.approve()
-    client.wait(lambda: "job/1" in world.stub.asked, "the agent's tool to end")
+    world.wait_asked(client, "job", step=1)
     world.look.until(client, WORKING)
     world.bell.wait_gone("desk needs permission")
     world.stub.open_gate("job")

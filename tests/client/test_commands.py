@@ -59,7 +59,7 @@ def test_a_dialog_that_the_person_opened_asks_nothing(world: World, client: Clie
 def test_a_dialog_opened_in_mid_turn_asks_nothing(world: World, client: Client) -> None:
     told = len(world.bell.told)
     name = world.ask(client, say("Configured.", gated=True))
-    client.wait(lambda: f"{name}/0" in world.stub.asked, "the request")
+    world.wait_asked(client, name)
     client.type("/config")
     client.wait_for("to navigate")
     world.look.until(client, WORKING)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.client.product import IDLE, TURN_OVER, WORKING
 from tests.client.stub import bash, say, use
 from tests.client.world import ONLY_NEW
-from tray.session import State
+from tray.session import Kind, State
 
 if TYPE_CHECKING:
     from tests.client.world import World
@@ -32,7 +32,7 @@ def test_at_the_trust_dialog_nothing_is_known_yet(world: World) -> None:
 def test_a_suspended_session_rests_until_it_is_continued(world: World) -> None:
     client = world.start("shell", in_shell=True).wait_for_prompt()
     name = world.ask(client, use(bash("sleep 0.375")), say("Continued.", gated=True))
-    client.wait(lambda: f"{name}/1" in world.stub.asked, "the tool's end")
+    world.wait_asked(client, name, step=1)
     world.look.until(client, WORKING)
     client.press("C-z")
     world.look.until(client, IDLE, detail="suspended")
@@ -43,30 +43,24 @@ def test_a_suspended_session_rests_until_it_is_continued(world: World) -> None:
     client.kill()
 
 
-def test_a_session_that_exits_is_gone_without_a_word(world: World) -> None:
-    client = world.start("porch").wait_for_prompt()
-    world.ask(client, say("Swept."))
-    world.look.until(client, TURN_OVER)
-    client.wait(client.at_prompt, "the prompt")
-    client.type("/exit")
-    client.wait(lambda: world.look.row(client.pid) is None, "no row")
-    _kill_in_mid_turn(world, "attic")
-    assert world.bell.told_of("porch") == []
-
-
-def test_a_closed_terminal_is_an_end_without_a_word(world: World) -> None:
-    client = world.start("cellar").wait_for_prompt()
-    name = world.ask(client, use(bash("sleep 0.625")), say("never said", gated=True))
-    client.wait(lambda: f"{name}/1" in world.stub.asked, "the tool's end")
-    world.look.until(client, WORKING)
-    client.close_terminal()
-    client.wait(lambda: world.look.row(client.pid) is None, "no row")
-    _kill_in_mid_turn(world, "loft")
-    assert world.bell.told_of("cellar") == []
-
-
-def test_a_session_that_is_killed_in_mid_turn_is_told(world: World) -> None:
-    _kill_in_mid_turn(world, "kitchen")
+def test_only_an_end_that_nobody_wanted_is_told(world: World) -> None:
+    exits, closes, dies = (world.start(name) for name in ("porch", "cellar", "kitchen"))
+    for client in (exits, closes, dies):
+        client.wait_for_prompt()
+        answer = say("Swept.", gated=client is not exits)
+        world.wait_asked(client, world.ask(client, use(bash("sleep 0.625")), answer), step=1)
+    world.look.until(exits, TURN_OVER)
+    exits.wait(exits.at_prompt, "the prompt")
+    exits.type("/exit")
+    world.look.until(closes, WORKING)
+    closes.close_terminal()
+    for client in (exits, closes):
+        world.look.until_gone(client)
+    world.look.until(dies, WORKING)
+    dies.kill()
+    world.look.until(dies, (State.ENDED, None), detail="died while working")
+    world.bell.wait_shown("kitchen ended unexpectedly")
+    assert world.bell.told_of("porch") == world.bell.told_of("cellar") == []
 
 
 @ONLY_NEW
@@ -84,11 +78,22 @@ def test_one_session_in_two_terminals_is_two_rows(world: World) -> None:
     second.kill()
 
 
-def _kill_in_mid_turn(world: World, project: str) -> None:
-    client = world.start(project).wait_for_prompt()
-    name = world.ask(client, use(bash("sleep 0.875")), say("never said", gated=True))
-    client.wait(lambda: f"{name}/1" in world.stub.asked, "the tool's end")
-    world.look.until(client, WORKING)
-    client.kill()
-    world.look.until(client, (State.ENDED, None), detail="died while working")
-    world.bell.wait_shown(f"{project} ended unexpectedly")
+def test_two_sessions_in_one_folder_are_told_apart(world: World) -> None:
+    clients = [world.start("barn").wait_for_prompt() for _ in range(2)]
+    for number, client in enumerate(clients):
+        world.ask(client, say(f"Number {number}."))
+    for number, client in enumerate(clients):
+        row = world.look.until(client, TURN_OVER)
+        assert row.preview == f"Number {number}."
+        client.kill()
+
+
+def test_a_program_s_session_calls_nobody(world: World) -> None:
+    mark = world.stub.teach("printed", say("Printed.", gated=True))
+    client = world.start("press", "-p", f"please {mark}")
+    world.wait_asked(client, "printed")
+    row = world.look.until(client, WORKING)
+    assert row.kind is Kind.HEADLESS
+    world.stub.open_gate("printed")
+    world.look.until_gone(client)
+    assert world.bell.told_of("press") == []

@@ -56,7 +56,7 @@ def test_a_hook_that_makes_claude_go_on_is_no_end(world: World) -> None:
     going_on = hook("Stop", f"test -e ended || {{ touch ended; echo {onwards} >&2; exit 2; }}")
     client = world.start("shed", *going_on).wait_for_prompt()
     world.ask(client, say("The first end."))
-    client.wait(lambda: "onwards/0" in world.stub.asked, "the turn to go on")
+    world.wait_asked(client, "onwards")
     world.look.until(client, WORKING, where=lambda row: row.preview == "The first end.")
     world.stub.open_gate("onwards")
     world.look.until(client, TURN_OVER, where=lambda row: row.preview == "The second end.")

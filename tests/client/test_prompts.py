@@ -43,6 +43,16 @@ def test_a_permission_prompt_is_told_and_taken_back(world: World, client: Client
     world.bell.wait_gone(NEEDS_PERMISSION)
 
 
+def test_an_edit_is_named_by_its_file(world: World, client: Client) -> None:
+    writes = Tool("Write", {"file_path": str(client.cwd / "src" / "shed.py"), "content": "red = 1"})
+    world.ask(client, use(writes), say("Written."))
+    world.look.until(client, PERMISSION, detail="Write: src/shed.py")
+    world.bell.wait_shown(NEEDS_PERMISSION, "Write: src/shed.py")
+    client.approve("Do you want to create")
+    world.look.until(client, TURN_OVER, where=lambda row: row.preview == "Written.")
+    world.bell.wait_gone(NEEDS_PERMISSION)
+
+
 def test_two_prompts_in_one_answer_are_two_asks(world: World, client: Client) -> None:
     world.ask(client, use(bash("touch first"), bash("touch second")), say("Both."))
     first = world.look.until(client, PERMISSION, detail="Bash: touch first +1 more")
@@ -125,7 +135,7 @@ def test_a_tool_that_asks_nobody_is_work(world: World, client: Client) -> None:
     told = len(world.bell.told)
     name = world.ask(client, use(bash("sleep 3.25")), say("Slept.", gated=True))
     world.look.until(client, WORKING)
-    client.wait(lambda: f"{name}/1" in world.stub.asked, "the tool's end")
+    world.wait_asked(client, name, step=1)
     row = world.look.until(client, WORKING)
     assert row.detail is None
     world.stub.open_gate(name)

@@ -14,12 +14,14 @@ import pytest
 
 from tests.client.product import Bell, Look
 from tests.client.session import Client, Home, Terminals
-from tests.client.stub import Stub
+from tests.client.stub import Stub, bash, say, use
 
 if TYPE_CHECKING:
     from tests.client.stub import Answer
 
 _MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
+LEFT_ALONE = "away"
+LEFT_ALONE_SAYS = "The shed is painted."
 VERSIONS = {"old": "2.1.81", "new": "2.1.332"}
 ONLY_OLD = pytest.mark.parametrize("world", ["old"], indirect=True)
 """Run a test with the version that publishes no status alone."""
@@ -79,6 +81,12 @@ class World:
             self._pooled = self.start("desk").wait_for_prompt()
         return self._pooled
 
+    def leave_alone(self) -> None:
+        """Have a client work, until `LEFT_ALONE`'s gate is opened, with nobody before it."""
+        self.left_alone = self.start("shed").wait_for_prompt()
+        working = use(bash("sleep 0.5")), say(LEFT_ALONE_SAYS, gated=True)
+        self.left_alone.type(f"please {self.stub.teach(LEFT_ALONE, *working)}")
+
     def drop_pooled(self) -> None:
         """Have the next test start a client of its own."""
         if self._pooled is not None:
@@ -91,3 +99,7 @@ class World:
         name = f"turn{self._names}"
         client.type(f"{words} {self.stub.teach(name, *answers)}")
         return name
+
+    def wait_asked(self, client: Client, name: str, step: int = 0) -> None:
+        """Wait until that step of these answers has been asked for."""
+        client.wait(lambda: f"{name}/{step}" in self.stub.asked, f"a request for {name}/{step}")
