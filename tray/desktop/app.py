@@ -86,10 +86,12 @@ class _App:
         )
         self._engine.start()
         try:
-            await asyncio.gather(self._icon.start(), self._notifier.start())
+            # A bus that hangs must not keep us from ending.
+            started = asyncio.gather(self._icon.start(), self._notifier.start())
             self._loop.call_later(HOST_PATIENCE, self._host_missing)
             self._loop.call_later(HEALTH_EACH, self._check)
             await self._ending.wait()
+            started.cancel()
         finally:
             await asyncio.gather(
                 asyncio.to_thread(self._engine.stop), self._icon.close(), self._notifier.close()
@@ -103,7 +105,7 @@ class _App:
     def _updated(self, update: Update) -> None:
         self._update = update
         self._notify(update.tracked)
-        self._draw()
+        self._loop.call_soon(self._draw)  # Not before the bubbles are on their way.
 
     def _notify(self, tracked: Tracked) -> None:
         self._memory, wanted = alerts.plan(self._memory, tracked, time.monotonic())
@@ -117,9 +119,11 @@ class _App:
         if update is None:
             return
         stalled = self._stalled = self._engine.stalled()
-        problems = (*update.problems, *self._notifier.problems, *self._icon.problems)
+        found = (*update.problems, *self._notifier.problems, *self._icon.problems)
         if stalled:
-            problems = (STALLED, *problems)
+            found = (STALLED, *found)
+        # A missing bus is told by everybody who needs one.
+        problems = tuple({problem.code: problem for problem in found}.values())
         sessions = update.tracked.sessions
         now = time.time()
         self._icon.show(
