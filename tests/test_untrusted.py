@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tray.untrusted import block, one_line
+from tray.untrusted import block, left_to_right, one_line
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,11 @@ def test_megabytes_cost_no_more_than_what_is_shown() -> None:
 
 def test_block_keeps_lines() -> None:
     assert block("one\r\n\n\x1b[1mtwo\x07  x\n") == "one\n\ntwo x"
+
+
+def test_a_line_that_begins_with_a_foreign_script_keeps_its_order() -> None:
+    assert left_to_right("plain") == "plain"
+    assert left_to_right("עברית needs permission") == "\u200eעברית needs permission"
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=300), st.integers(1, 50))

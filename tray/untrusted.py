@@ -43,6 +43,12 @@ def _plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
+def left_to_right(line: str) -> str:
+    """Keep the parts of `line` in their order where its first letter runs the other way."""
+    foreign = any(unicodedata.bidirectional(char) in ("R", "AL") for char in line)
+    return f"\N{LEFT-TO-RIGHT MARK}{line}" if foreign else line
+
+
 def _strip(text: str) -> str:
     if _plain(text):
         return text

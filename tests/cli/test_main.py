@@ -269,3 +269,13 @@ main()
         check=False,
     )
     assert (done.returncode, done.stderr.strip()) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "start", [["-m", "tray"], ["-c", "from tray.__main__ import main; main()"]]
+)
+def test_it_starts_as_a_program_and_as_a_module(start: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *start, "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("sessionbell ")

@@ -16,11 +16,15 @@ LIVE = Observation(
 @pytest.mark.parametrize(
     ("fields", "pane", "copied"),
     [
-        ({}, None, "/dev/pts/3"),
+        ({}, None, "/home/me/my app"),
+        ({"cwd": None}, None, "/dev/pts/3"),
         (
             {},
             TmuxPane("/tmp/tmux-1000/de fault", "%5"),
-            "tmux -S '/tmp/tmux-1000/de fault' switch-client -t %5",
+            (
+                "tmux -S '/tmp/tmux-1000/de fault' switch-client -t %5"
+                " || tmux -S '/tmp/tmux-1000/de fault' attach -t %5"
+            ),
         ),
         ({"state": State.ENDED}, None, "cd '/home/me/my app' && claude --resume s-1"),
         ({"state": State.ENDED, "cwd": None}, None, "claude --resume s-1"),
@@ -30,7 +34,7 @@ LIVE = Observation(
             "cd '/a;b' && claude --resume '$(rm -rf ~)'",
         ),
         ({"kind": Kind.BACKGROUND, "tty": None, "job_id": "j 1"}, None, "claude attach 'j 1'"),
-        ({"kind": Kind.BACKGROUND, "job_id": "j1"}, None, "/dev/pts/3"),
+        ({"kind": Kind.BACKGROUND, "job_id": "j1"}, None, "/home/me/my app"),
         ({"tty": None}, None, "/home/me/my app"),
         ({"tty": None, "cwd": None}, None, "7"),
         ({"tty": None, "cwd": None, "pid": None}, None, ""),
@@ -70,4 +74,4 @@ def test_the_signpost_is_quiet_and_says_whether_it_was_copied(copied: bool) -> N
     bubble = signpost(LIVE, directions(LIVE), copied=copied)
     assert (bubble.urgency, bubble.expires, bubble.keys) == (Urgency.LOW, True, ("7:1",))
     assert "/dev/pts/3" in bubble.body
-    assert bubble.body.endswith("(copied)") is copied
+    assert bubble.body.endswith("\ncopied: /home/me/my app") is copied

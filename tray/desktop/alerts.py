@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from tray.desktop.glyphs import Look
 from tray.machine import BLOCKING_ALERTS, AlertKind
 from tray.session import Kind, State
-from tray.untrusted import one_line
+from tray.untrusted import left_to_right, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -307,8 +307,8 @@ def _bubble(name: str, parts: Sequence[tuple[_Told, Track]]) -> Bubble:
     quiet = kind in _QUIET or name == _FIRST
     return Bubble(
         id=name,
-        title=title,
-        body=body,
+        title=left_to_right(title),
+        body="\n".join(map(left_to_right, body.splitlines())),
         look=_LOOKS.get(kind, Look.BLOCKED),
         category=_CATEGORIES[kind],
         urgency=Urgency.LOW if quiet else Urgency.NORMAL,

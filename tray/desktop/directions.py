@@ -48,12 +48,15 @@ def directions(session: Observation, pane: TmuxPane | None = None) -> Directions
         return Directions(command, f"it runs in the background; attach with: {command}")
     if pane is not None:
         # A pane as target changes session, window and pane of the client at once (tmux >= 2.0).
-        command = f"tmux -S {shlex.quote(pane.socket)} switch-client -t {shlex.quote(pane.pane)}"
+        server = f"tmux -S {shlex.quote(pane.socket)}"
+        # The first serves inside of that server, the second outside.
+        command = f"{server} switch-client -t {pane.pane} || {server} attach -t {pane.pane}"
         return Directions(command, f"it runs in tmux pane {pane.pane}; go there with: {command}")
     process = f"process {session.pid}" if session.pid is not None else "a process out of sight"
     folder = f" in {session.cwd}" if session.cwd else ""
     if session.tty is not None:
-        return Directions(session.tty, f"it runs on {session.tty}{folder} ({process})")
+        place = session.cwd or session.tty
+        return Directions(place, f"it runs on {session.tty}{folder} ({process})")
     return Directions(session.cwd or str(session.pid or ""), f"it runs as {process}{folder}")
 
 
@@ -63,7 +66,7 @@ def signpost(session: Observation, way: Directions, *, copied: bool) -> Bubble:
     return Bubble(
         id="way",
         title=f"The way to {name}",
-        body=f"{name}: {way.say}" + (" (copied)" if copied else ""),
+        body=f"{name}: {way.say}" + (f"\ncopied: {way.copy}" if copied else ""),
         look=look_of(session),
         category="x-sessionbell.way",
         urgency=Urgency.LOW,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from tray.desktop.icon import Look, look_of
 from tray.session import Kind, Observation, Reason, State
 from tray.session import order as listed
-from tray.untrusted import one_line
+from tray.untrusted import left_to_right, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +95,7 @@ def tooltip(sessions: Sequence[Observation], problems: Sequence[Problem], now: f
     """Return the head line, and below it the sessions that call for their person."""
     ranked = sorted(sessions, key=order)
     calling = [s for s in ranked if look_of(s) in _CALLING]
-    lines = [_left_to_right(f"{_where(s)} — {_what(s, now)}") for s in calling]
+    lines = [left_to_right(f"{_where(s)} — {_what(s, now)}") for s in calling]
     if len(lines) > _TOLD_IN_TOOLTIP:
         lines[_TOLD_IN_TOOLTIP:] = [f"{len(lines) - _TOLD_IN_TOOLTIP} more"]
     lines += [one_line(problem.message, 2 * _WIDTH) for problem in problems[:2]]
@@ -127,7 +126,7 @@ def _rows(ranked: Sequence[Observation], now: float) -> list[Entry]:
         rows.append(
             Entry(
                 key=f"session:{session.key}",
-                label=_left_to_right(f"{where} — {what}"),
+                label=left_to_right(f"{where} — {what}"),
                 look=look_of(session),
                 default=session is default,
                 action="row",
@@ -135,12 +134,6 @@ def _rows(ranked: Sequence[Observation], now: float) -> list[Entry]:
             )
         )
     return rows
-
-
-def _left_to_right(line: str) -> str:
-    """Keep the parts of `line` in their order where its first letter runs the other way."""
-    foreign = any(unicodedata.bidirectional(char) in ("R", "AL") for char in line)
-    return f"\N{LEFT-TO-RIGHT MARK}{line}" if foreign else line
 
 
 def _calls_first(ranked: Sequence[Observation]) -> Observation | None:
