@@ -94,6 +94,11 @@ def test_what_an_older_message_left_open_is_not_open() -> None:
     assert list(found.open_tools) == ["t2"]
 
 
+def test_what_was_open_before_a_prompt_is_not_open() -> None:
+    assert conversation(calls(tool("Bash")), prompt()).open_tools == {}
+    assert conversation(calls(tool("Bash")), user("<command-name>/model")).open_tools == {}
+
+
 def test_a_turn_that_ended_has_no_open_tools() -> None:
     found = conversation(calls(tool("Bash")), user([text("[Request interrupted by user]")]))
     assert found.open_tools == {}
@@ -106,6 +111,11 @@ def test_a_turn_that_ended_has_no_open_tools() -> None:
         ((prompt("fix it"),), ("fix it", TitleSource.FIRST_PROMPT)),
         ((prompt("one"), prompt("two")), ("one", TitleSource.FIRST_PROMPT)),
         ((user("caveat", isMeta=True), prompt("x")), ("x", TitleSource.FIRST_PROMPT)),
+        (
+            (user("<command-message>review</command-message>"), user([{"type": "image"}]),
+             prompt("x")),
+            ("x", TitleSource.FIRST_PROMPT),
+        ),
         ((prompt("x"), line("summary", summary="sum")), ("sum", TitleSource.SUMMARY)),
         (
             (line("summary", summary="sum"), line("last-prompt", lastPrompt="last")),
@@ -134,7 +144,7 @@ def test_the_title(
 
 def test_facts_of_the_newest_line() -> None:
     found = conversation(
-        user("a", T0, cwd="/a", gitBranch="main", version="2.0.0", sessionId="s",
+        user("a", T0, cwd="/a", gitBranch="main", version="2.0.0", sessionId="s", entrypoint="cli",
              forkedFrom={"sessionId": "parent", "messageUuid": "m"}),
         assistant(text("x"), at=T0 + 9, cwd="/a/b", gitBranch="fix", version="2.1.0"),
         line("tag", tag="red"),
@@ -144,6 +154,7 @@ def test_facts_of_the_newest_line() -> None:
     )  # fmt: skip
     assert (found.first_cwd, found.cwd, found.git_branch) == ("/a", "/a/b", "fix")
     assert (found.version, found.session_id, found.forked_from) == ("2.1.0", "s", "parent")
+    assert (found.entrypoint, found.turn_began_at) == ("cli", T0)
     assert (found.tag, found.continued_in, found.permission_mode) == ("", "next", "plan")
     assert (found.first_timestamp, found.last_timestamp) == (T0, T0 + 9)
 
@@ -155,6 +166,42 @@ def test_a_refusal_is_the_persons_act() -> None:
             prompt(), calls(tool("Bash")), result(content=content, at=T0 + 7, is_error=True)
         )
         assert (found.last_act, found.phase) == (T0 + 7, phase)
+
+
+@pytest.mark.parametrize(
+    ("found", "act"),
+    [
+        (prompt(at=T0 + 9), True),
+        (user("<command-message>review</command-message>", T0 + 9), True),
+        (user("<command-name>/model</command-name>", T0 + 9), True),
+        (user([text("[Request interrupted by user]")], T0 + 9), True),
+        (user("<task-notification>x", T0 + 9), False),
+        (result(at=T0 + 9), False),
+        (assistant(text("x"), at=T0 + 9), False),
+        (line("progress", T0 + 9, data={"type": "bash_progress"}), False),
+    ],
+)
+def test_the_persons_last_act(found: dict[str, Any], act: bool) -> None:
+    assert conversation(prompt(), calls(tool("Bash")), found).last_act == (T0 + 9 if act else T0)
+
+
+def test_an_answer_is_the_persons_act() -> None:
+    answered = conversation(calls(tool("AskUserQuestion")), result(at=T0 + 9))
+    assert answered.last_act == T0 + 9
+
+
+def test_the_last_text_of_the_model() -> None:
+    said = assistant(text("It is " + "done. " * 1000))
+    found = conversation(said, calls(tool("Bash")), assistant(text("not mine"), isSidechain=True))
+    assert found.preview is not None
+    assert found.preview.startswith("It is done. ")
+    assert len(found.preview) == 4000
+
+
+def test_a_prompt_may_carry_the_permission_mode() -> None:
+    assert conversation(user("x", permissionMode="plan")).permission_mode == "plan"
+    kept = conversation(user("x", permissionMode="plan"), prompt("y"))
+    assert kept.permission_mode == "plan"
 
 
 def test_a_reason_to_stop_that_nobody_knows_yet_may_be_an_end() -> None:

@@ -571,8 +571,9 @@ def test_lines_without_a_time_are_no_reason_to_fail() -> None:
     assert judge(facts).state is U, "how long the tool has stood open is not known"
     assert judge(replace(facts, record=PERMISSION)).detail == "Bash: npm publish"
     over = told(assistant(text("Done."), at=None))
-    assert judge(over).reason is Reason.TURN_OVER
-    assert judge(replace(over, started=None)).unseen
+    for facts in (over, replace(over, record=record("idle"))):
+        assert judge(facts).reason is Reason.TURN_OVER
+        assert judge(replace(facts, started=None, tty_access=T0)).unseen
 
 
 def test_since_when() -> None:
