@@ -8,8 +8,10 @@ first waits out its hold, and one whose cause goes away before that is never tol
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from tray.session import (
     PUBLISHED,
@@ -70,8 +72,7 @@ BLOCKING_ALERTS = frozenset(
 """The alerts about a session that stands still until its person acts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(msgspec.Struct, frozen=True):
     """One thing to tell about a session, for as long as it holds true."""
 
     id: str
@@ -85,8 +86,7 @@ class Alert:
     """Already there in the first snapshot: silent but for the one summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(msgspec.Struct, frozen=True):
     """One session and what is remembered of it between snapshots."""
 
     session: Observation
@@ -103,8 +103,7 @@ class Track:
     """When it was first found to live on without its record, monotonic seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tracked:
+class Tracked(msgspec.Struct, frozen=True):
     """All sessions, in the order of every list, and when to step again without an event."""
 
     tracks: tuple[Track, ...] = ()

@@ -2,12 +2,16 @@
 
 Nothing here does I/O or knows how Claude Code stores anything. All wall-clock
 times are Unix seconds (`float`); `None` always means "not known".
+
+Structs and not dataclasses, here and in all that `list` needs: a frozen dataclass takes a
+millisecond to define, and thirty of them a quarter of that command's time.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+import msgspec
 
 
 class State(enum.StrEnum):
@@ -63,8 +67,7 @@ class TurnEnd(enum.StrEnum):
     """Interrupted or rejected by the person: nothing to tell them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """One thing a session waits for. Two asks with equal `id` in one session are one ask."""
 
     id: str
@@ -82,8 +85,7 @@ class Ask:
     """A child that started with the ask and is no Bash tool lives: a hook may be answering."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True):
     """What one survey saw of one session.
 
     A function of the files, /proc and their own timestamps alone (never of what an earlier
@@ -154,8 +156,7 @@ class Observation:
         return self.state is State.NEEDS_INPUT and self.reason in BLOCKING
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Something that keeps sessionbell from seeing or telling everything."""
 
     code: str
@@ -164,8 +165,7 @@ class Problem:
     """Cause, consequence and the way out, in one line for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """All sessions at one moment."""
 
     at: float
@@ -223,8 +223,7 @@ class How(enum.StrEnum):
     """/clear: the process lives on with a new session id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(msgspec.Struct, frozen=True):
     """A change worth telling, seen between two snapshots."""
 
     kind: EventKind

@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.claude.lines import assistant, calls, prompt, result, text, tool, user
 from tests.claude.world import VERSION, World, session_id

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tray.desktop.alerts import SHOW, Bubble, Memory, Urgency, dismissed, plan
 from tray.machine import BLOCKING_ALERTS, AlertKind, Tracked, step
@@ -659,7 +660,7 @@ def test_an_afternoon() -> None:
     web, api, docs = "web", "api", "docs"
 
     def p(observation: Observation) -> Observation:
-        return replace(observation, project=observation.key)
+        return structs.replace(observation, project=observation.key)
 
     start = WALL - 30
     screen = Screen(p(asks(web, "w1", detail="Bash: npm ci")), p(working(api, last_act=start)))
@@ -686,7 +687,7 @@ def test_an_afternoon() -> None:
         (700, [session(web), working(docs, last_act=WALL + 500, turn_by_person=False)]),
         (730, [session(web), over(docs, 730, last_act=WALL + 500, preview="Idle now.")]),
         # A hook answers this one by itself: never seen.
-        (900, [replace(asks(web), ask=Ask("w2", Reason.PERMISSION, deciding=True))]),
+        (900, [structs.replace(asks(web), ask=Ask("w2", Reason.PERMISSION, deciding=True))]),
         (902, [working(web)]),
         # A flicker shorter than the hold.
         (950, [asks(web, "w3")]),

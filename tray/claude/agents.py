@@ -6,8 +6,9 @@ An agent's tool uses stand in its own file, not in the session's (seen on 2.1.33
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tray.claude.facts import not_running
 from tray.claude.files import json_object, read_small, text_of
@@ -23,8 +24,7 @@ _LOOKED_AT = 16
 """Agents' files looked at, the newest first: one that asks has just written."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentAsk:
+class AgentAsk(msgspec.Struct, frozen=True):
     """An agent's open tool use."""
 
     title: str | None

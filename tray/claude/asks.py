@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tray.untrusted import block, one_line
 
@@ -23,8 +24,7 @@ _UNTELLING = frozenset({"plan", "context", "overview", "summary", "implementatio
 _PLAN_TOOLS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What one tool use asks for."""
 
     detail: str

@@ -9,8 +9,9 @@ What fits several is nobody's: never a guess.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,8 +28,7 @@ _ENTER_LAG = 1.0
 """Seconds between the key that sends a prompt and the prompt's line, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claimant:
+class Claimant(msgspec.Struct, frozen=True):
     """A live process that may have a transcript in the directory."""
 
     key: str
@@ -44,8 +44,7 @@ class Claimant:
     """The last keystroke in its terminal, Unix seconds; `None` if not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A transcript of the directory. Times are Unix seconds, of its message lines."""
 
     session_id: str
@@ -62,8 +61,7 @@ class Candidate:
     """The person's last act in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bindings:
+class Bindings(msgspec.Struct, frozen=True):
     """What could be told."""
 
     transcripts: Mapping[str, str]

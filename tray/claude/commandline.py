@@ -12,7 +12,8 @@ import enum
 import functools
 import os
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 _PROGRAMS = frozenset({"claude", "claude.exe"})
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[\w.]+)?", re.ASCII)
@@ -71,8 +72,7 @@ class Role(enum.Enum):
     """Another program."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(msgspec.Struct, frozen=True):
     """What a command line says."""
 
     role: Role

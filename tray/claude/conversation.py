@@ -6,8 +6,10 @@ The fold keeps what state, titles and the menu need, and nothing that grows with
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from tray.claude.entries import Block, Entry, EntryKind, decode_raw, goes_on
 from tray.session import TurnEnd
@@ -47,8 +49,7 @@ class TitleSource(enum.StrEnum):
     FIRST_PROMPT = "first-prompt"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(msgspec.Struct, frozen=True):
     """A tool that the model asked for."""
 
     id: str
@@ -60,8 +61,7 @@ class ToolUse:
     """When it last told how far it was, which a tool that still asks does not (old clients)."""
 
 
-@dataclass(slots=True)
-class Conversation:
+class Conversation(msgspec.Struct):
     """All that the lines so far tell. Times are Unix seconds."""
 
     phase: Phase = Phase.FRESH
@@ -74,7 +74,7 @@ class Conversation:
     """When a prompt typed ahead was taken that has no line of its own yet."""
     pending_agents: int = 0
     """Agents and workflows still at work behind a turn that is over."""
-    open_tools: dict[str, ToolUse] = field(default_factory=dict)
+    open_tools: dict[str, ToolUse] = msgspec.field(default_factory=dict)
     """Tools of the newest assistant message without a result, by id, in file order."""
     newest: EntryKind | None = None
     """The newest line that says anything about the state."""
@@ -87,7 +87,7 @@ class Conversation:
     """The person's last prompt, command or answer."""
     preview: str | None = None
     """The last text of the model."""
-    titles: dict[TitleSource, str] = field(default_factory=dict)
+    titles: dict[TitleSource, str] = msgspec.field(default_factory=dict)
     tag: str | None = None
     """Empty if it was taken off again, `None` if there never was one."""
     permission_mode: str | None = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tray.system.processes import (
     boot_time,
@@ -37,15 +38,14 @@ _Sought = tuple[str, int, float | None]
 _DOMAIN = re.compile(r"linux:([^:]*):(pid:\[\d+\])")
 
 
-@dataclass(frozen=True, slots=True)
-class Sorted:
+class Sorted(msgspec.Struct, frozen=True):
     """Records by what can be told of their processes from here."""
 
-    records: list[Record] = field(default_factory=list)
+    records: list[Record] = msgspec.field(default_factory=list)
     """All but those that are from before this boot."""
-    foreign: dict[str, Process | None] = field(default_factory=dict)
+    foreign: dict[str, Process | None] = msgspec.field(default_factory=dict)
     """By path, those of other pid domains that may live, with their process where it was found."""
-    gone: set[str] = field(default_factory=set)
+    gone: set[str] = msgspec.field(default_factory=set)
     """The paths of those of other pid domains whose process is gone for certain."""
 
 

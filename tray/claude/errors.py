@@ -10,7 +10,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from tray.untrusted import one_line
 
@@ -36,8 +37,7 @@ _STATUS_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a turn failed."""
 
     detail: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tray.session import Source, State
 from tray.untrusted import one_line
@@ -28,8 +29,7 @@ a fork a child's command line is the client's own."""
 _EVALUATED = re.compile(r"\beval '((?:[^']|'\\''|'\"'\"')*)'")
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(msgspec.Struct, frozen=True):
     """A direct child process of a session."""
 
     started: float
@@ -62,8 +62,7 @@ class Child:
         return match.group(1).replace("'\"'\"'", "'").replace("'\\''", "'")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """All that is known of one session at one moment. Times are Unix seconds."""
 
     now: float
@@ -92,8 +91,7 @@ class Facts:
     cwd: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The state of one session and all that goes with it."""
 
     state: State

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tray.claude.files import json_object, read_small, text_of
 
@@ -18,8 +19,7 @@ _JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 """What may become part of a path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """What a background job says of itself."""
 
     job_id: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from tray.claude.commandline import CommandLine, Role, classify
 
@@ -22,15 +24,14 @@ _FOLLOWS_CLEAR = (2, 1, 205)
 """The first version whose records always name the present session, also after /clear."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """One session: a process, a record, or both, and the terminal that shows it."""
 
     key: str
     record: Record | None = None
     process: Process | None = None
     """`None` if it cannot be seen from here."""
-    command: CommandLine = field(default_factory=lambda: CommandLine(Role.SESSION))
+    command: CommandLine = msgspec.field(default_factory=lambda: CommandLine(Role.SESSION))
     front: Process | None = None
     """The process in the person's terminal, for a session in the background."""
     aliases: tuple[str, ...] = ()
@@ -101,8 +102,7 @@ class Session:
         return None if self.background or self.process is None else self.process.tty
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(msgspec.Struct, frozen=True):
     """What records and processes come to."""
 
     live: tuple[Session, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tray.claude import asks
 from tray.claude.agents import Agents
@@ -33,8 +34,7 @@ _SLACK = 5.0
 """Seconds by which a file may seem older than what was written to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(msgspec.Struct, frozen=True):
     """Which transcript each session has."""
 
     paths: Mapping[str, str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
+
+from msgspec.structs import replace
 
 from tray.claude.conversation import Phase, TitleSource
 from tray.claude.domains import MAY_BE_GONE_AFTER

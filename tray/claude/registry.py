@@ -11,7 +11,8 @@ import os
 import re
 import stat
 import time
-from dataclasses import dataclass
+
+import msgspec
 
 from tray.claude.files import json_object, number_of, read_small, text_of
 
@@ -28,8 +29,7 @@ _NAME = re.compile(r"(?:pid-)?(\d{1,10})\.json", re.ASCII)
 """Records, and those of old clients. `<pid>.<hash>.key` beside them is a credential: never read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One client's record. Times are Unix seconds; a field of a wrong type is `None`."""
 
     path: str

@@ -7,8 +7,9 @@ what could be either is `working` for a while, then `unknown`: never a guess.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tray.claude import asks
 from tray.claude.conversation import Phase

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tray.claude import roots as config
 from tray.claude.commandline import is_client, maybe
@@ -55,8 +56,7 @@ _ENVIRONMENT = config.ENVIRONMENT | {_CHILD_SESSION}
 """All that is ever read of a client's environment: tokens stand there too."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(msgspec.Struct, frozen=True):
     """What a client's environment tells of it."""
 
     root: str | None

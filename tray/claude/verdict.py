@@ -6,8 +6,9 @@ the transcript says what is asked. Where there is no status, `tray.claude.silent
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tray.claude import asks
 from tray.claude.conversation import Phase

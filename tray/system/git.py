@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+
+import msgspec
 
 _READ_LIMIT = 8192
 """Bytes of HEAD, commondir or a `.git` file at most: each holds one path or name."""
@@ -22,8 +23,7 @@ _IN_REFTABLE = "refs/heads/.invalid"
 """What HEAD names where refs are kept in a reftable, for programs that do not know it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(msgspec.Struct, frozen=True):
     """The git work tree around a directory."""
 
     root: str

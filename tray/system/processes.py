@@ -12,8 +12,10 @@ import errno
 import os
 import stat
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -38,8 +40,7 @@ _LOOK_AT_ALL = 30.0
 """Seconds after which every process is looked at anew, however old."""
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(msgspec.Struct, frozen=True):
     """One live process."""
 
     pid: int
@@ -62,8 +63,7 @@ class Process:
     """The program's file; where it was, if it has been replaced."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stat:
+class _Stat(msgspec.Struct, frozen=True):
     comm: str
     state: str
     ppid: int
