@@ -105,7 +105,9 @@ class _App:
     def _updated(self, update: Update) -> None:
         self._update = update
         self._notify(update.tracked)
-        self._loop.call_soon(self._draw)  # Not before the bubbles are on their way.
+        # Not before the bubbles are on their way.
+        self._loop.call_soon(self._draw)
+        self._loop.call_soon(self._show_in_table, update)
 
     def _notify(self, tracked: Tracked) -> None:
         self._memory, wanted = alerts.plan(self._memory, tracked, time.monotonic())
@@ -134,6 +136,9 @@ class _App:
                 sessions, problems, now, message=self._message.body if self._message else None
             ),
         )
+
+    def _show_in_table(self, update: Update) -> None:
+        """Hand every single update to the table: what changed stands in one of them only."""
         if self._table is not None and self._host_was_missing:
             self._table(update)
 
@@ -147,7 +152,8 @@ class _App:
         if problems and not self._host_was_missing:
             self._host_was_missing = True
             self._say(problems[0].message)
-            self._draw()
+            if self._update is not None:
+                self._show_in_table(self._update)
 
     def _acted(self, entry: Entry) -> None:
         if entry.action == "quit":
