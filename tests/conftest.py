@@ -26,7 +26,7 @@ settings.load_profile("patient")
 
 TESTS = Path(__file__).parent
 NEEDS = {
-    "desktop": "--desktop: xvfb dbus xfwm4 xfce4-panel xfce4-notifyd xdotool imagemagick dunst",
+    "desktop": "--desktop: xvfb dbus xfwm4 xfconf xfce4-panel xfce4-notifyd dunst xclip",
     "client": "--client: Node.js and the npm package @anthropic-ai/claude-code (see tests/client)",
     "bench": "--bench: measurements, not checks (see tests/bench)",
 }
