@@ -466,7 +466,7 @@ def test_a_dialog_in_mid_turn_is_first_given_time_to_be_the_persons_own(after: f
     dialog = replace(told(prompt(at=T0 - 9)), record=record("waiting", "dialog open"))
     verdict = judge(replace(dialog, now=T0 + after))
     assert (verdict.state is W) == (after >= 0)
-    assert judge(replace(dialog, now=T0 + 0.41)).reason is Reason.INPUT
+    assert judge(replace(dialog, now=T0 + 1.01)).reason is Reason.INPUT
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,9 @@ def _judge_waiting(facts: Facts, record: Record) -> Verdict:
         if not _in_turn(facts):
             # The person's own dialog: they are there, and nothing stands still for them.
             return Verdict(State.IDLE, since=record.status_updated_at, last_act=last_act(facts))
-        if 0 <= facts.now - (record.status_updated_at or 0.0) < SETTLING:
-            # One of the person's own, opened in mid-turn, shows before the line of its end.
+        if 0 <= facts.now - (record.status_updated_at or 0.0) < LAG:
+            # One of the person's own, opened in mid-turn, shows before the line of its end
+            # (0.1 s before, and more than 0.7 s on a busy machine: seen on 2.1.332).
             return Verdict(State.WORKING, recheck_at=facts.now + REREAD, last_act=last_act(facts))
         reason = Reason.INPUT
     elif waiting_for in _PERMISSION_WAITS or waiting_for.startswith(_APPROVE):
