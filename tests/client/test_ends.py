@@ -88,7 +88,8 @@ def test_two_sessions_in_one_folder_are_told_apart(world: World) -> None:
         client.kill()
 
 
-def test_a_program_s_session_calls_nobody(world: World) -> None:
+@ONLY_NEW
+def test_a_session_that_only_prints_calls_nobody(world: World) -> None:
     mark = world.stub.teach("printed", say("Printed.", gated=True))
     client = world.start("press", "-p", f"please {mark}")
     world.wait_asked(client, "printed")
