@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SPACING = 0.05
+SPACING = 0.02
 """Seconds between two surveys at least."""
 TICK = 2.0
 """Seconds after which everything is looked at again without any event."""
