@@ -203,6 +203,13 @@ class Client:
         self.write(text)
         self.keys("Enter")
 
+    def command(self, name: str) -> None:
+        """Enter one of the client's own commands, once the client has recognised it."""
+        self.write(name)
+        offered = re.compile(re.escape(name) + r"\b.*?\s{2,}\S")
+        self.wait(lambda: offered.search(self.screen()), f"{name} among the commands")
+        self.keys("Enter")
+
     def dialog(self) -> tuple[str, ...]:
         """Return what there is to answer: from the last rule above the cursor on."""
         lines = [line.rstrip() for line in self.screen().splitlines() if line.strip()]

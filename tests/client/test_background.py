@@ -37,7 +37,7 @@ def test_an_agent_in_the_background_asks_for_permission(world: World, client: Cl
     world.stub.open_gate("job")
     row = world.look.until(client, TURN_OVER, where=lambda row: not row.turn_by_person)
     assert row.preview == "The agent is at it."
-    assert [title for title, _ in world.bell.told_of("desk", told)] == ["desk needs permission"]
+    assert {title for title, _ in world.bell.told_of("desk", told)} == {"desk needs permission"}
 
 
 def test_a_turn_with_a_shell_in_the_background_is_over(world: World, client: Client) -> None:

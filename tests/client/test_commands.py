@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def test_clear_begins_another_session_in_the_same_process(world: World, client: Client) -> None:
     world.ask(client, say("Before."))
     before = world.look.until(client, TURN_OVER, where=lambda row: row.preview == "Before.")
-    client.type("/clear")
+    client.command("/clear")
     world.look.until(client, IDLE, where=lambda row: row.preview is None)
     world.ask(client, say("After."))
     after = world.look.until(client, TURN_OVER, where=lambda row: row.preview == "After.")
@@ -28,7 +28,7 @@ def test_clear_begins_another_session_in_the_same_process(world: World, client: 
 def test_compact_is_no_turn(world: World, client: Client) -> None:
     world.ask(client, say("Something to remember."))
     world.look.until(client, TURN_OVER, where=lambda row: row.preview == "Something to remember.")
-    client.type("/compact")
+    client.command("/compact")
     client.wait_for("Compacted")
     world.look.until(client, IDLE)
     world.ask(client, say("And on."))
@@ -45,7 +45,7 @@ def test_rename_gives_the_session_a_name(world: World, client: Client) -> None:
 @ONLY_NEW
 def test_a_dialog_that_the_person_opened_asks_nothing(world: World, client: Client) -> None:
     told = len(world.bell.told)
-    client.type("/model")
+    client.command("/model")
     client.wait(lambda: client.record().get("status") == "waiting", "the dialog in the record")
     world.look.until(client, IDLE)
     client.press("Escape")
@@ -60,7 +60,7 @@ def test_a_dialog_opened_in_mid_turn_asks_nothing(world: World, client: Client) 
     told = len(world.bell.told)
     name = world.ask(client, say("Configured.", gated=True))
     world.wait_asked(client, name)
-    client.type("/config")
+    client.command("/config")
     client.wait_for("to navigate")
     world.look.until(client, WORKING)
     world.stub.open_gate(name)

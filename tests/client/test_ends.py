@@ -51,7 +51,7 @@ def test_only_an_end_that_nobody_wanted_is_told(world: World) -> None:
         world.wait_asked(client, world.ask(client, use(bash("sleep 0.625")), answer), step=1)
     world.look.until(exits, TURN_OVER)
     exits.wait(exits.at_prompt, "the prompt")
-    exits.type("/exit")
+    exits.command("/exit")
     world.look.until(closes, WORKING)
     closes.close_terminal()
     for client in (exits, closes):
