@@ -10,6 +10,7 @@ import click
 
 from tray.cli.lock import AlreadyRunningError, only_one, runtime_folder
 from tray.cli.options import chosen_roots, examples, no_color_option, roots_option
+from tray.system.memory import return_big_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,7 @@ def run_desktop(roots: Sequence[str] | None, *, color: bool, once: bool = False)
 
     Where there is no tray, the table shows what it would (`once`: see `open_view`).
     """
+    return_big_blocks()
     from tray.desktop import app
 
     with contextlib.ExitStack() as stack:
