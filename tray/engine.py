@@ -30,7 +30,7 @@ SPACING = 0.02
 """Seconds between two surveys at least."""
 TICK = 2.0
 """Seconds after which everything is looked at again without any event."""
-_TICKS_A_CHECK = 3
+_TICKS_A_CHECK = 4
 """Ticks after which the poller's thread sees whether the survey loop lives. It is not the loop's
 clock: two threads awake for each tick would be more wake-ups than all else together."""
 PATIENCE = 10.0

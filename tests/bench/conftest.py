@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import session_bus
 from tests.bench.desk import Desk
 from tests.bench.world import TRANSCRIPTS, write_history
 
@@ -73,7 +74,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    if shutil.which("dbus-daemon") is None:
-        pytest.skip("dbus-daemon is not installed")
+    if session_bus.MISSING is not None:
+        pytest.skip(session_bus.MISSING)
     with Desk(tmp_path) as desk:
         yield desk
