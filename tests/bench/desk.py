@@ -39,6 +39,8 @@ class Desk:
         self.address = self._bus.address
         self.calls: queue.Queue[tuple[float, str]] = queue.Queue()
         """Each call to the notification server: when it came (monotonic seconds), and what."""
+        self.daemon = Daemon()
+        """The notification server: what it was asked, and what stands on its screen."""
         self.registered = threading.Event()
         """Set when a tray item has come."""
 
@@ -72,7 +74,7 @@ class Desk:
     async def _serve(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
-        daemon = Daemon()
+        daemon = self.daemon
         daemon.before_reply = lambda member: self.calls.put((time.monotonic(), member))
         await daemon.start(self.address)
         panel = _Panel(self.registered)
