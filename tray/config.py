@@ -1,0 +1,118 @@
+"""The settings a person can change: plain data with their defaults.
+
+`tray.desktop.settings` reads and writes the file; this module says what there is to set.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+EVENTS: tuple[str, ...] = (
+    "permission", "question", "plan", "input", "turn_over", "error", "died",
+)  # fmt: skip
+"""The kinds of alerts that have settings of their own. A background job's end counts as
+`turn_over`, its failure as `error`."""
+
+
+class AlertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How one kind of alert is told."""
+
+    enabled: bool = True
+    urgency: Literal["low", "normal", "critical"] = "normal"
+    sound: str = ""
+    """A name of the freedesktop sound naming specification; empty: none."""
+    timeout: float = 0.0
+    """Seconds on the screen; 0: until it is answered or dismissed; -1: as the server likes."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments, run when it is told; empty: none."""
+
+
+_QUIET = AlertSettings(urgency="low", timeout=-1)
+
+
+class Alerts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `AlertSettings` a kind; the names are `EVENTS`."""
+
+    permission: AlertSettings = AlertSettings()
+    question: AlertSettings = AlertSettings()
+    plan: AlertSettings = AlertSettings()
+    input: AlertSettings = AlertSettings()
+    turn_over: AlertSettings = _QUIET
+    error: AlertSettings = AlertSettings()
+    died: AlertSettings = AlertSettings()
+
+
+class Holds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds that a cause must last before it is told."""
+
+    ask: float = 0.3
+    hook: float = 10.0
+    """For a permission, at most, while a hook may be answering it."""
+    turn_over: float = 1.0
+    presence: float = 30.0
+    """At most, while the person is at that very session; 0: not held for that."""
+
+
+class QuietHours(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}
+):
+    """The time of day without bubbles, `HH:MM` local time; both empty: none."""
+
+    start: str = ""
+    end: str = ""
+
+
+class Projects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Globs (`fnmatch`) against a session's directory (`~` is the home) and its project's name."""
+
+    ignore: tuple[str, ...] = ()
+    """Not shown, counted or told at all."""
+    mute: tuple[str, ...] = ()
+    """Shown, never told in a bubble."""
+
+
+class Sessions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which kinds of sessions colour the icon, are counted and told."""
+
+    background: bool = True
+    headless: bool = False
+
+
+class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The icon's colours, `#rrggbb`; empty: the built-in one."""
+
+    blocked: str = ""
+    failed: str = ""
+    finished: str = ""
+    working: str = ""
+    idle: str = ""
+    none: str = ""
+    unknown: str = ""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that `config.toml` can say."""
+
+    idle_after: float = 60.0
+    """Seconds after which a finished turn is `idle` instead of `needs_input: turn_over`."""
+    turn_over_after: float = 20.0
+    """Seconds since the person's last act after which the end of a turn is worth telling."""
+    notifications: bool = True
+    """Whether there are bubbles at all."""
+    show_details: bool = True
+    """Whether bubbles say what is asked, or only that something is."""
+    remind_after: float = 0.0
+    """Minutes after which a blocking ask that is still open is told again; 0: never."""
+    command_timeout: float = 10.0
+    """Seconds after which an event's command is ended."""
+    terminal: tuple[str, ...] = ()
+    """The terminal to open, as a program and the arguments before the command it shall run;
+    empty: `xdg-terminal-exec`, `$TERMINAL`, else one that is found."""
+    alerts: Alerts = Alerts()
+    holds: Holds = Holds()
+    quiet_hours: QuietHours = QuietHours()
+    projects: Projects = Projects()
+    sessions: Sessions = Sessions()
+    colors: Colors = Colors()

@@ -1,0 +1,1 @@
+"""The way to a session's terminal: one module a terminal, multiplexer or window system."""
