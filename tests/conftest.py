@@ -1,7 +1,8 @@
 """What every test shares: which kinds of test run here, and a deadline to wait by.
 
 `pytest` alone runs the units. `--desktop` and `--client` add the tests on a real desktop and
-with the real client; `SESSIONBELL_REQUIRE=all` runs everything and fails on any skip.
+with the real client; `SESSIONBELL_REQUIRE=all` runs everything (`units`: just those) and fails
+on any skip.
 """
 
 from __future__ import annotations
@@ -30,17 +31,28 @@ NEEDS = {
     "client": "--client: Node.js and the npm package @anthropic-ai/claude-code (see tests/client)",
     "bench": "--bench: measurements, not checks (see tests/bench)",
 }
-_left_out: dict[str, int] = {}
+UNITS_AT_ONCE = 4
+"""Units wait for buses and processes more than they compute."""
 
 
 def required() -> bool:
-    """Whether every test must run for real here: a skip is then a failure."""
-    return os.environ.get("SESSIONBELL_REQUIRE") == "all"
+    """Whether every chosen test must run for real here: a skip is then a failure."""
+    return os.environ.get("SESSIONBELL_REQUIRE") in ("units", "all")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     for kind in NEEDS:
         parser.addoption(f"--{kind}", action="store_true", help=f"run the {kind} tests too")
+
+
+def _chosen(config: pytest.Config, kind: str) -> bool:
+    everything = os.environ.get("SESSIONBELL_REQUIRE") == "all" and kind != "bench"
+    return bool(config.getoption(f"--{kind}")) or everything
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Run units side by side; what has a desktop, a client or a clock runs alone."""
+    return 0 if any(_chosen(config, kind) for kind in NEEDS) else UNITS_AT_ONCE
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -51,19 +63,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kind = parts[0] if len(parts) > 1 and parts[0] in NEEDS else None
         if kind is not None:
             item.add_marker(getattr(pytest.mark, kind))
-        if kind is None or config.getoption(f"--{kind}") or (required() and kind != "bench"):
-            kept.append(item)
-        else:
-            _left_out[kind] = _left_out.get(kind, 0) + 1
-            dropped.append(item)
+        (kept if kind is None or _chosen(config, kind) else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for kind, count in sorted(_left_out.items()):
-        terminalreporter.write_line(f"left out: {count} {kind} tests ({NEEDS[kind]})")
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    for kind, needs in NEEDS.items():
+        if not _chosen(config, kind):
+            terminalreporter.write_line(f"left out: the {kind} tests ({needs})")
 
 
 @pytest.hookimpl(wrapper=True)
