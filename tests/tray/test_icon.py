@@ -91,6 +91,43 @@ def test_drawings_fill_their_square_and_stay_in_it(look, size):
     assert abs(top - (size - bottom)) <= 2
 
 
+@pytest.mark.parametrize("background", [(240, 240, 240), (38, 38, 38)])
+@pytest.mark.parametrize("size", [16, 22])
+def test_every_two_looks_differ_in_grey(size, background):
+    """No colour, light and dark panels: 15 % of the pixels differ by an eighth of the scale."""
+    pictures = {}
+    for look in Look:
+        picture = Image.new("RGB", (size, size), background)
+        drawn = draw(look, 0, False, size)
+        picture.paste(drawn, mask=drawn)
+        pictures[look] = picture.convert("L")
+    for one, other in itertools.combinations(Look, 2):
+        difference = ImageChops.difference(pictures[one], pictures[other]).histogram()
+        share = sum(difference[32:]) / size**2
+        assert share >= 0.15, f"{one} and {other} differ in {share:.0%}"
+
+
+@pytest.fixture
+def recoloured():
+    yield icon.recolour
+    icon.recolour({})
+
+
+def test_a_look_takes_a_persons_colour(recoloured):
+    before = draw(Look.WORKING, 0, False, 32)
+    recoloured({"blocked": "#00a0ff", "working": ""})
+    blocked = draw(Look.BLOCKED, 0, False, 32)
+    assert (0, 160, 255) in pixels(blocked)
+    assert (0xE5, 0x32, 0x2D) not in pixels(blocked)
+    assert draw(Look.WORKING, 0, False, 32).tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize(("fill", "ink"), [("#ffff00", (28, 28, 28)), ("#000080", (255,) * 3)])
+def test_the_sign_stands_out_in_any_colour(recoloured, fill, ink):
+    recoloured({"finished": fill})
+    assert ink in pixels(draw(Look.FINISHED, 0, False, 48))
+
+
 def pixels(picture: Image.Image) -> list[tuple[int, int, int]]:
     data = picture.convert("RGB").tobytes()
     return list(zip(data[::3], data[1::3], data[2::3], strict=True))

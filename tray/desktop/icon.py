@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageColor, ImageDraw
 
 from tray.desktop.glyphs import (
     DIGITS,
@@ -21,15 +22,14 @@ from tray.desktop.glyphs import (
     Line,
     Look,
 )
-from tray.session import Kind, Reason, State
+from tray.desktop.looks import badge, look, look_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tray.desktop.glyphs import Glyph, Point, Shape
-    from tray.session import Observation
 
-__all__ = ["SIZES", "Look", "badge", "draw", "look", "look_of", "png"]
+__all__ = ["SIZES", "Look", "badge", "draw", "look", "look_of", "png", "recolour"]
 
 SIZES = (16, 22, 24, 32, 48)
 """Pixels along each side that panels ask for."""
@@ -38,48 +38,46 @@ SMALLEST_WITH_FIGURES = 20
 _OVERSAMPLING = 6
 _GAP = 1.2
 """Units left free around what is laid over the shape."""
+_BRIGHT = 140
 _NOTHING = "#00000000"
 _PAPER, _INK, _RIM = "#ffffff", "#101010", "#3a3a3a"
-_BY_URGENCY = (
-    Look.BLOCKED, Look.FAILED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE,
-)  # fmt: skip
 
 
-def look_of(session: Observation) -> Look:
-    """Return how one session is shown; a headless one never has a colour."""
-    if session.kind is Kind.HEADLESS or session.state is State.ENDED:
-        return Look.NONE
-    if session.blocking:
-        return Look.BLOCKED
-    if session.reason is Reason.ERROR:
-        return Look.FAILED
-    if session.unseen:
-        return Look.FINISHED
-    if session.state is State.WORKING:
-        return Look.WORKING
-    return Look.UNKNOWN if session.state is State.UNKNOWN else Look.IDLE
+_palette: dict[Look, Glyph] = dict(GLYPHS)
 
 
-def look(sessions: Iterable[Observation], *, healthy: bool) -> Look:
-    """Return what the icon says about all `sessions`: that of the one that calls loudest.
+def recolour(fills: Mapping[str, str]) -> None:
+    """Draw with these colours from now on: `#rrggbb` by look; empty or absent is the built-in one.
 
-    Not `healthy`: nobody has looked at the sessions for too long.
+    Rim and ink follow, so that a look stands out on any panel in any colour.
     """
-    if not healthy:
-        return Look.UNKNOWN
-    return min(map(look_of, sessions), key=_BY_URGENCY.index, default=Look.NONE)
+    palette = {look: _in_colour(GLYPHS[look], fills.get(look.value, "")) for look in Look}
+    if palette != _palette:
+        _palette.update(palette)
+        draw.cache_clear()
+        png.cache_clear()
 
 
-def badge(sessions: Iterable[Observation]) -> int:
-    """Return how many sessions stand still until their person acts."""
-    return sum(look_of(session) is Look.BLOCKED for session in sessions)
+def _in_colour(glyph: Glyph, fill: str) -> Glyph:
+    if not fill:
+        return glyph
+    red, green, blue = ImageColor.getrgb(fill)[:3]
+    dark = f"#{red * 2 // 5:02x}{green * 2 // 5:02x}{blue * 2 // 5:02x}"
+    # Rec. 601 luma: bright enough for dark ink.
+    bright = 0.299 * red + 0.587 * green + 0.114 * blue > _BRIGHT
+    return replace(
+        glyph,
+        fill=fill,
+        edge=dark if glyph.edge is not None else None,
+        ink="#1c1c1c" if bright else "#ffffff",
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def draw(look: Look, badge: int, muted: bool, size: int) -> Image.Image:  # noqa: FBT001
     """Return the icon in RGBA, `size` pixels a side; treat it as read-only."""
     canvas = _Canvas(size)
-    glyph = GLYPHS[look]
+    glyph = _palette[look]
     canvas.paint_body(glyph.body, glyph)
     canvas.paint(glyph.detail, glyph.ink)
     if muted:

@@ -1,0 +1,58 @@
+"""Which look a session has, and which the icon has over all of them. Pure; draws nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tray.desktop.glyphs import Look
+from tray.session import Kind, Reason, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tray.session import Observation
+
+__all__ = ["Look", "badge", "counts", "look", "look_of"]
+
+_BY_URGENCY = (
+    Look.BLOCKED, Look.FAILED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE,
+)  # fmt: skip
+
+
+def look_of(session: Observation) -> Look:
+    """Return how one session is shown; a headless one never has a colour."""
+    if session.kind is Kind.HEADLESS or session.state is State.ENDED:
+        return Look.NONE
+    if session.blocking:
+        return Look.BLOCKED
+    if session.reason is Reason.ERROR:
+        return Look.FAILED
+    if session.unseen:
+        return Look.FINISHED
+    if session.state is State.WORKING:
+        return Look.WORKING
+    return Look.UNKNOWN if session.state is State.UNKNOWN else Look.IDLE
+
+
+def look(sessions: Iterable[Observation], *, healthy: bool) -> Look:
+    """Return what the icon says about all `sessions`: that of the one that calls loudest.
+
+    Not `healthy`: nobody has looked at the sessions for too long.
+    """
+    if not healthy:
+        return Look.UNKNOWN
+    return min(map(look_of, sessions), key=_BY_URGENCY.index, default=Look.NONE)
+
+
+def badge(sessions: Iterable[Observation]) -> int:
+    """Return how many sessions stand still until their person acts."""
+    return sum(look_of(session) is Look.BLOCKED for session in sessions)
+
+
+def counts(sessions: Iterable[Observation]) -> dict[str, int]:
+    """Count the sessions that have a colour by their look; `unseen` is failed and finished."""
+    found = [look_of(session) for session in sessions]
+    count = {name.value: found.count(name) for name in _BY_URGENCY if name is not Look.NONE}
+    count["unseen"] = count["failed"] + count["finished"]
+    count["total"] = len(found) - found.count(Look.NONE)
+    return count
