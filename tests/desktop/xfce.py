@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -23,9 +22,10 @@ import Xlib.error
 import Xlib.ext.xtest
 import Xlib.X
 import Xlib.XK
-from PIL import Image, ImageChops, ImageGrab
+from PIL import Image, ImageChops
 
 from tests.conftest import wait_until
+from tests.desktop.screen import HEIGHT, WIDTH, Screen
 from tests.session_bus import SessionBus
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ SERVICES = Path("/usr/share/dbus-1/services")
 XFCONF_SERVICE = "org.xfce.Xfconf.service"
 NOTIFYD_SERVICE = "org.xfce.xfce4-notifyd.Notifications.service"
 NOTIFYD_CLASS = "Xfce4-notifyd"
-WIDTH, HEIGHT = 1280, 800
 PANEL_HEIGHT = 30
 NARROWEST_ICON = 5
 BACKDROPS = {"light": (240, 240, 240), "dark": (38, 38, 38)}
@@ -111,7 +110,7 @@ class Window:
     """Put there past the window manager: a menu, a tooltip."""
 
 
-class Xfce:
+class Xfce(Screen):
     """A running XFCE desktop, started piece by piece."""
 
     def __init__(self, folder: Path, backdrop: str = "light", icon_size: int = 22) -> None:
@@ -120,14 +119,14 @@ class Xfce:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._bus = SessionBus(folder, [SERVICES / XFCONF_SERVICE])
         self.bus_address = self._bus.address
-        self.display = ""
         self.environment = self._private_environment(backdrop)
         self._write_settings(backdrop, icon_size)
 
     def start(self, *, panel: bool = True) -> Xfce:
         """Start X server, bus and window manager, and the panel unless told otherwise."""
         try:
-            self._start_x()
+            self._processes["Xvfb"] = self.start_x(self._folder / "Xvfb.log")
+            self.environment["DISPLAY"] = self.display
             self._bus.start(self.environment)
             self.run("xfwm4", ["xfwm4", "--compositor=off"])
             if panel:
@@ -262,47 +261,6 @@ class Xfce:
         assert isinstance(found, Box)
         return found
 
-    def screenshot(self) -> Image.Image:
-        """The whole screen."""
-        return ImageGrab.grab(xdisplay=self.display).convert("RGB")
-
-    def steady_screenshot(self, within: float = 5.0) -> Image.Image:
-        """The screen once two pictures in a row are equal."""
-        last = [self.screenshot()]
-
-        def unchanged() -> bool:
-            last.append(self.screenshot())
-            del last[:-2]
-            return ImageChops.difference(*last).getbbox() is None
-
-        time.sleep(0.05)  # Let a change that is on its way begin.
-        wait_until(unchanged, within=within, what="the screen is still")
-        return last[-1]
-
-    def move(self, x: int, y: int) -> None:
-        """Move the pointer."""
-        with self._x() as display:
-            Xlib.ext.xtest.fake_input(display, Xlib.X.MotionNotify, x=x, y=y)
-            display.sync()
-
-    def click(self, x: int, y: int, button: int = 1) -> None:
-        """Move the pointer there and click: 1 left, 2 middle, 3 right."""
-        self.move(x, y)
-        with self._x() as display:
-            Xlib.ext.xtest.fake_input(display, Xlib.X.ButtonPress, button)
-            display.sync()
-            time.sleep(0.02)  # A press and release at one instant is no click to some toolkits.
-            Xlib.ext.xtest.fake_input(display, Xlib.X.ButtonRelease, button)
-            display.sync()
-
-    def press(self, key: str) -> None:
-        """Press and release a key by its keysym's name (`Escape`, `Down`, `Return`)."""
-        with self._x() as display:
-            code = display.keysym_to_keycode(Xlib.XK.string_to_keysym(key))
-            for kind in (Xlib.X.KeyPress, Xlib.X.KeyRelease):
-                Xlib.ext.xtest.fake_input(display, kind, code)
-                display.sync()
-
     def close_menus(self) -> None:
         """Close whatever menu is open, and take the pointer away from everything."""
         self.move(WIDTH // 2, HEIGHT - 10)
@@ -324,14 +282,6 @@ class Xfce:
                     if window is not None and wanted(window):
                         found.append(window)
         return found
-
-    @contextlib.contextmanager
-    def _x(self):
-        display = Xlib.display.Display(self.display)
-        try:
-            yield display
-        finally:
-            display.close()
 
     def _private_environment(self, backdrop: str) -> dict[str, str]:
         folders = {
@@ -370,21 +320,6 @@ class Xfce:
                 blue=blue,
             )
         )
-
-    def _start_x(self) -> None:
-        reading, writing = os.pipe()
-        argv = ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{WIDTH}x{HEIGHT}x24"]
-        with (self._folder / "Xvfb.log").open("wb") as log:
-            self._processes["Xvfb"] = subprocess.Popen(
-                [*argv, "-nolisten", "tcp"], pass_fds=[writing], stdout=log, stderr=log
-            )
-        os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
-            ready, _, _ = select.select([pipe], [], [], 15)
-            number = pipe.readline().strip() if ready else b""
-        assert number, f"Xvfb did not start: {self.log('Xvfb')}"
-        self.display = f":{number.decode()}"
-        self.environment["DISPLAY"] = self.display
 
 
 def notifyd() -> str:
