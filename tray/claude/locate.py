@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-_ID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+ID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 """Session ids are UUIDs; nothing else may become part of a path."""
 _FOLDER_LIMIT = 200
 """Characters at which the client cuts a folder's name and adds a hash."""
@@ -39,7 +39,7 @@ def project_folders(config_root: str, cwd: str) -> list[str]:
 
 def find_beside(config_root: str, session_id: str, cwd: str) -> str | None:
     """Return the path of a session's transcript, if it lies in the folder of `cwd`."""
-    if _ID.fullmatch(session_id) is None:
+    if ID.fullmatch(session_id) is None:
         return None
     for folder in project_folders(config_root, cwd):
         path = os.path.join(folder, f"{session_id}.jsonl")
@@ -53,7 +53,7 @@ def find_transcript(config_root: str, session_id: str, cwd: str | None = None) -
 
     The folder of `cwd` is looked into first; of several files the newest counts.
     """
-    if _ID.fullmatch(session_id) is None:
+    if ID.fullmatch(session_id) is None:
         return None
     beside = find_beside(config_root, session_id, cwd) if cwd is not None else None
     if beside is not None:
@@ -74,7 +74,7 @@ def transcripts_since(config_root: str, cwd: str, since: float) -> list[str]:
     found = []
     for folder in project_folders(config_root, cwd):
         for name in _listed(folder):
-            if not name.endswith(".jsonl") or _ID.fullmatch(name[:-6]) is None:
+            if not name.endswith(".jsonl") or ID.fullmatch(name[:-6]) is None:
                 continue
             path = os.path.join(folder, name)
             try:
@@ -91,7 +91,7 @@ def tool_output_changed_at(session_id: str, cwd: str) -> float | None:
     Clients keep the output of a running command in a folder of the session (seen on 2.1.81; not
     on 2.0.76).
     """
-    if _ID.fullmatch(session_id) is None:
+    if ID.fullmatch(session_id) is None:
         return None
     try:
         return os.stat(os.path.join(_OUTPUT, folder_name(cwd), session_id, "tasks")).st_mtime

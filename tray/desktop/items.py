@@ -45,7 +45,7 @@ with _no_backend():
     from pystray import Icon as BaseIcon
     from pystray import Menu, MenuItem
 
-__all__ = ["BaseIcon", "Item", "Menu", "MenuItem", "menu_of", "nodes", "walk"]
+__all__ = ["BaseIcon", "Item", "Items", "Menu", "MenuItem", "nodes", "walk"]
 
 
 class Item(MenuItem):  # type: ignore[misc]
@@ -60,37 +60,65 @@ class Item(MenuItem):  # type: ignore[misc]
         icon: bytes | None = None,
         default: bool = False,
         enabled: bool = True,
+        checked: bool | None = None,
     ) -> None:
-        """Make an item; `key` says which one it is, `icon` is a PNG file."""
-        super().__init__(text, action, default=default, enabled=enabled)
+        """Make an item; `key` says which one it is, `icon` is a PNG file.
+
+        `checked` is whether its check mark is set, `None` if it has none.
+        """
+        # pystray asks a function, which may change its mind; our items are made anew instead.
+        mark = None if checked is None else lambda _item: checked
+        super().__init__(text, action, checked=mark, default=default, enabled=enabled)
         self.key = key
         self.icon = icon
+        self.node: tuple[BaseIcon, Node, frozenset[str]] | None = None
+        """What `nodes` made of it last, for whom, and the keys in that."""
 
 
-def menu_of(entries: Iterable[Entry], on_action: Callable[[Entry], object]) -> Menu:
-    """Return pystray's menu of these entries; `on_action` is told of a click on one."""
-    return Menu(*(_item(entry, on_action) for entry in entries))
+class Items:
+    """Makes pystray menus of entries; the very same entry gives the very same item again.
 
+    Most of a menu stays as it was from one moment to the next, and to make all of it anew at
+    each change would cost a busy day's tray more than everything else it does.
+    """
 
-def _item(entry: Entry, on_action: Callable[[Entry], object]) -> MenuItem:
-    if entry.separator:
-        return Menu.SEPARATOR
-    if entry.children:
-        action = menu_of(entry.children, on_action)
-    else:
+    def __init__(self, on_action: Callable[[Entry], object]) -> None:
+        """Make items that tell `on_action` of a click."""
+        self._on_action = on_action
+        self._made: dict[int, tuple[Entry, MenuItem]] = {}
+        """By the identity of the entry, which is kept here, so that no other can have it."""
 
-        def action(_icon: object, _item: object) -> None:
-            if entry.action is not None:
-                on_action(entry)
+    def menu(self, entries: Iterable[Entry]) -> Menu:
+        """Return the menu of these entries; what is made for the last one is forgotten."""
+        before, self._made = self._made, {}
+        return Menu(*(self._item(entry, before) for entry in entries))
 
-    return Item(
-        entry.label,
-        action,
-        key=entry.key,
-        icon=icon.png(entry.look, ICON_SIZE) if entry.look is not None else None,
-        default=entry.default,
-        enabled=entry.enabled,
-    )
+    def _item(self, entry: Entry, before: dict[int, tuple[Entry, MenuItem]]) -> MenuItem:
+        if entry.separator:
+            return Menu.SEPARATOR
+        known = before.get(id(entry))
+        item = known[1] if known is not None else self._new(entry, before)
+        self._made[id(entry)] = entry, item
+        return item
+
+    def _new(self, entry: Entry, before: dict[int, tuple[Entry, MenuItem]]) -> MenuItem:
+        if entry.children:
+            action = Menu(*(self._item(child, before) for child in entry.children))
+        else:
+
+            def action(_icon: object, _item: object) -> None:
+                if entry.action is not None:
+                    self._on_action(entry)
+
+        return Item(
+            entry.label,
+            action,
+            key=entry.key,
+            icon=icon.png(entry.look, ICON_SIZE) if entry.look is not None else None,
+            default=entry.default,
+            enabled=entry.enabled,
+            checked=entry.checked,
+        )
 
 
 def walk(menu: Iterable[Any]) -> Iterator[Any]:
@@ -108,20 +136,39 @@ def nodes(menu: Iterable[Any], owner: BaseIcon) -> tuple[Node, ...]:
 def _nodes(menu: Iterable[Any], owner: BaseIcon, path: str, taken: set[str]) -> tuple[Node, ...]:
     found = []
     for position, item in enumerate(menu):
-        # pystray's own items are known by their place alone.
+        known = getattr(item, "node", None)
+        if known is not None and known[0] is owner and taken.isdisjoint(known[2]):
+            taken |= known[2]
+            found.append(known[1])
+            continue
+        # pystray's own items are known by their place alone, a rule by what stands above it.
         place = f"{path}/{position}"
+        if item is Menu.SEPARATOR and found:
+            place = f"{path}/below {found[-1].key}"
         key = getattr(item, "key", place)
-        if key in taken:
+        own = key not in taken
+        if not own:
             key = place
-        taken.add(key)
+        inner = {key}
         if item is Menu.SEPARATOR:
-            found.append(Node(key, {"type": "separator"}))
+            node = Node(key, {"type": "separator"})
         elif item.submenu is None:
-            found.append(Node(key, _properties(item), act=partial(item, owner)))
+            node = Node(key, _properties(item), act=partial(item, owner))
         else:
             properties = {**_properties(item), "children-display": "submenu"}
-            found.append(Node(key, properties, _nodes(item.submenu, owner, place, taken)))
+            inner |= taken
+            node = Node(key, properties, _nodes(item.submenu, owner, key, inner))
+            inner -= taken
+        # Our items are made anew rather than changed; others may say something else each time.
+        if own and isinstance(item, Item) and all(map(_ours, item.submenu or ())):
+            item.node = owner, node, frozenset(inner)
+        taken |= inner
+        found.append(node)
     return tuple(found)
+
+
+def _ours(item: MenuItem) -> bool:
+    return item is Menu.SEPARATOR or (isinstance(item, Item) and item.node is not None)
 
 
 def _properties(item: Any) -> dict[str, Value]:  # noqa: ANN401  (pystray has no types)

@@ -17,7 +17,7 @@ from dbus_fast.errors import DBusError
 from tray.desktop import dbusmenu, icon, status_item
 from tray.desktop.bus import ask_bus, connect, ended
 from tray.desktop.dbusmenu import MenuServer
-from tray.desktop.items import BaseIcon, menu_of, nodes, walk
+from tray.desktop.items import BaseIcon, Items, nodes, walk
 from tray.desktop.menutree import MenuTree, Node
 from tray.desktop.status_item import Shown, StatusItem, pixmap
 from tray.desktop.watcher import Registration
@@ -70,7 +70,7 @@ class TrayIcon(BaseIcon):  # type: ignore[misc]
         `on_action` is told of a click on an entry. `on_change` is called after each change of
         `problems`, and just before the menu opens: the time to `show` what is true now.
         """
-        self._on_action = on_action
+        self._items = Items(on_action)
         self._on_change = on_change
         self._images: tuple[Image, ...] = ()
         self._attention = False
@@ -126,7 +126,7 @@ class TrayIcon(BaseIcon):  # type: ignore[misc]
             self._images = images
             self.icon = images[-1]
         self.title = tooltip
-        self.menu = menu_of(entries, self._on_action)
+        self.menu = self._items.menu(entries)
         self.visible = True
 
     def activate(self) -> None:
