@@ -13,7 +13,6 @@ import random
 import shutil
 import signal
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +28,7 @@ from tray.system.processes import parent_chain, read_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 COMMANDS = ("Xvfb", "dbus-daemon", "xfwm4", "stty")
 ARRANGEMENTS = 50
