@@ -19,6 +19,7 @@ _COMMANDS = {
     "list": ("tray.cli.sessions", "list_sessions"),
     "show": ("tray.cli.sessions", "show"),
     "watch": ("tray.cli.watch", "watch"),
+    "autostart": ("tray.cli.autostart", "autostart"),
     "demo": ("tray.cli.demo", "demo"),
 }
 """Each command's module and name; the order is that of `--help`."""

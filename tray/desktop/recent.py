@@ -1,0 +1,164 @@
+"""The sessions that ended last: kept fresh for the menu, and how one is resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tray.claude import recent as transcripts
+from tray.claude.roots import CONFIG_DIR, config_roots
+from tray.session import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tray.claude.recent import Recent
+    from tray.session import Observation
+
+log = logging.getLogger(__name__)
+
+EACH = 60.0
+"""Seconds after which they are looked for again, at the earliest; sooner if a session ended."""
+_DAYS = 14.0
+_SETTLES = 1.0
+"""Seconds at least between two looks, whatever ends."""
+
+
+class Resumption(msgspec.Struct, frozen=True):
+    """How an ended session is resumed in a terminal."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    environ: dict[str, str]
+    warning: str | None = None
+    """What is not as it was, for the person."""
+
+
+def resumption(recent: Recent, environ: Mapping[str, str]) -> Resumption:
+    """Return how `recent` is resumed from a program with that environment.
+
+    Where its directory is gone, the nearest one above that is left stands in for it. The client
+    finds a conversation by its directory, so it may not find this one then: the warning says so.
+    """
+    cwd = _nearest(recent.cwd or environ.get("HOME", "/"))
+    warning = None
+    if recent.cwd is not None and cwd != recent.cwd:
+        warning = (
+            f"{recent.cwd} is gone, so it is resumed in {cwd}, where Claude Code may not find it;"
+            f" to be sure, make the folder again: mkdir -p {recent.cwd}"
+        )
+    return Resumption(
+        resume_command(recent), cwd, resume_environment(recent.config_root, environ), warning
+    )
+
+
+def resume_command(recent: Recent) -> tuple[str, ...]:
+    """Return the command that resumes it, to be run in its directory."""
+    return ("claude", "--resume", recent.session_id)
+
+
+def resume_environment(config_root: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which a session of that root is resumed.
+
+    Without what a client hands to its children (`CLAUDECODE`, `CLAUDE_CODE_*`): a client that
+    finds it takes itself for another's child and keeps no records.
+    """
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in ("CLAUDECODE", CONFIG_DIR) and not name.startswith("CLAUDE_CODE_")
+    }
+    usual = os.path.realpath(os.path.join(environ.get("HOME", ""), ".claude"))
+    if os.path.realpath(config_root) != usual:
+        kept[CONFIG_DIR] = config_root
+    return kept
+
+
+def _nearest(folder: str) -> str:
+    while not os.path.isdir(folder):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return "/"
+        folder = parent
+    return folder
+
+
+class RecentSessions:
+    """Knows the sessions that ended last, from looks at the disk on a worker thread.
+
+    Lives on one asyncio loop. It has no timer: `follow` is told of each update.
+    """
+
+    def __init__(
+        self, on_change: Callable[[], object], *, roots: Sequence[str] | None = None
+    ) -> None:
+        """Look at nothing yet; `roots` limits it, `on_change` is called when others were found."""
+        self.sessions: tuple[Recent, ...] = ()
+        self._on_change = on_change
+        self._roots = roots
+        self._finder = transcripts.RecentSessions()
+        self._live: frozenset[str] = frozenset()
+        self._looked_at = float("-inf")
+        self._wanted = True
+        self._task: asyncio.Task[None] | None = None
+
+    def follow(self, sessions: Iterable[Observation]) -> None:
+        """Take in what is live now, and look again if it is time to."""
+        sessions = [session for session in sessions if session.state is not State.ENDED]
+        live = frozenset(s.session_id for s in sessions if s.session_id is not None)
+        if gone := self._live - live:
+            log.debug("%d sessions ended", len(gone))
+            self._wanted = True
+        if begun := live & {recent.session_id for recent in self.sessions}:
+            # Resumed: it must not be offered once more.
+            self.sessions = tuple(r for r in self.sessions if r.session_id not in begun)
+            self._on_change()
+        self._live = live
+        if self._task is None and due(time.monotonic() - self._looked_at, ended=self._wanted):
+            self._wanted = False
+            self._looked_at = time.monotonic()
+            self._task = asyncio.get_running_loop().create_task(self._look(sessions))
+            self._task.add_done_callback(self._looked)
+
+    def find(self, session_id: str) -> Recent | None:
+        """Return the one with that session id."""
+        return next((r for r in self.sessions if r.session_id == session_id), None)
+
+    async def close(self) -> None:
+        """Wait for a look that is under way."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
+    async def _look(self, sessions: Sequence[Observation]) -> None:
+        found = await asyncio.to_thread(
+            self._finder.look,
+            self._find_roots(sessions),
+            frozenset(s.session_id for s in sessions if s.session_id is not None),
+            frozenset(s.transcript for s in sessions if s.transcript is not None),
+            since=time.time() - _DAYS * 86_400,
+        )
+        found = tuple(recent for recent in found if recent.session_id not in self._live)
+        if found != self.sessions:
+            self.sessions = found
+            self._on_change()
+
+    def _looked(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the recent sessions cannot be looked for", exc_info=error)
+
+    def _find_roots(self, sessions: Iterable[Observation]) -> tuple[str, ...]:
+        if self._roots is not None:
+            return tuple(self._roots)
+        of_live = sorted({s.config_root for s in sessions if s.config_root is not None})
+        return config_roots(os.path.expanduser("~"), os.environ, of_live)
+
+
+def due(since_last: float, *, ended: bool) -> bool:
+    """Whether to look again, so many seconds after the last time; `ended`: a session has."""
+    return since_last >= (_SETTLES if ended else EACH)
