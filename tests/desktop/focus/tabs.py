@@ -30,16 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-COMMANDS = ("Xvfb", "dbus-daemon", "xfwm4", "stty")
+COMMANDS = ("Xvfb", "dbus-daemon", "xfwm4", "bash")
 ARRANGEMENTS = 50
 TITLE = "the same title"
 _SESSION = """\
-#!/bin/sh
+#!/bin/bash
 stty -echo
 printf '\\033]0;{title}\\007'
 : >"{folder}/$1.keys"
 echo $$ >"{folder}/$1.new" && mv "{folder}/$1.new" "{folder}/$1.pid"
 trap 'exit 0' TERM
+trap 'printf "\\033]0;%s\\007" "$(cat "{folder}/'$1'.title")"' USR1
 while read -r line; do echo >>"{folder}/$1.keys"; done
 """
 
@@ -59,6 +60,11 @@ class Session:
     @property
     def lines(self) -> int:
         return len(self.keys.read_bytes())
+
+    def entitle(self, title: str) -> None:
+        """Have the session set its terminal's title."""
+        self.keys.with_suffix(".title").write_text(title)
+        os.kill(self.pid, signal.SIGUSR1)
 
     def seat(self) -> Seat:
         process = read_process(self.pid)
