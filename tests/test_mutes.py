@@ -153,6 +153,15 @@ def test_entries_name_all_that_is_muted_once() -> None:
     assert muted == Mutes()
 
 
+def test_what_scripts_see() -> None:
+    muted = Mutes((None,), {"/a": 1_780_000_000.5}, snoozed={"aaa/s1": 1e300})
+    assert mutes.published(muted) == [
+        {"scope": "all", "what": "", "until": None},
+        {"scope": "project", "what": "/a", "until": "2026-05-28T20:26:40.500Z"},
+        {"scope": "ask", "what": "aaa/s1", "until": None},
+    ]
+
+
 # --- carried along
 
 

@@ -246,6 +246,27 @@ def entries(mutes: Mutes) -> Iterator[Mute]:
             yield Mute(scope, what, end)
 
 
+def published(mutes: Mutes) -> list[dict[str, object]]:
+    """Return all that is muted as scripts see it: names and values are promises, as elsewhere.
+
+    `until` is ISO 8601 in UTC with milliseconds; null is until unmuted.
+    """
+    return [
+        {"scope": entry.scope.value, "what": entry.what, "until": _iso(entry.until)}
+        for entry in entries(mutes)
+    ]
+
+
+def _iso(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    try:
+        moment = dt.datetime.fromtimestamp(seconds, dt.UTC)
+    except (ValueError, OverflowError, OSError):  # no such date: as good as never
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def until_tomorrow(wall: float) -> float:
     """Return when "until tomorrow" ends: the next day at `TOMORROW` o'clock, local time.
 
