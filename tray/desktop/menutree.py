@@ -1,5 +1,7 @@
 """The menu as its host sees it: ids that follow identity, and what changed. Pure data, no bus.
 
+A line keeps its id as long as it keeps its place among the others: not every host can move one.
+
 While a menu is open nothing in it may move: its lines then keep their places and only their
 labels change, and a line whose subject is gone stays, disabled.
 """
@@ -96,9 +98,10 @@ class MenuTree:
         old_nodes = self._nodes
         nodes: dict[int, Node] = {}
         ids: dict[str, int] = {}
+        moved = _moved(before, root)
         for node in _walk(root):
             node_id = self._ids.get(node.key)
-            if node_id is None:
+            if node_id is None or node.key in moved:
                 node_id, self._next_id = self._next_id, self._next_id + 1
             ids[node.key] = node_id
             nodes[node_id] = node
@@ -140,6 +143,36 @@ def _walk(node: Node) -> Iterator[Node]:
 
 def _index(root: Node) -> dict[str, Node]:
     return {node.key: node for node in _walk(root)}
+
+
+def _moved(before: Node, after: Node) -> set[str]:
+    """Return the keys of the lines that do not stand where a host will have them.
+
+    GNOME's AppIndicator extension (46) adds and removes lines as it is told but never moves one,
+    and it adds before it removes: what stands between the first and the last change of a level is
+    right there only if it is made anew, as a new line of its own.
+    """
+    known = _index(before)
+    moved: set[str] = set()
+    for node in _walk(after):
+        old = known.get(node.key)
+        if old is not None and node.key not in moved:
+            for child in _shuffled(old.children, node.children):
+                moved.update(part.key for part in _walk(child))
+    return moved
+
+
+def _shuffled(before: tuple[Node, ...], after: tuple[Node, ...]) -> Iterator[Node]:
+    """Return those of `after` that are in `before` too, without the same beginning and end."""
+    old, new = [node.key for node in before], [node.key for node in after]
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    rest = set(old[start : len(old) - end])
+    return (node for node in after[start : len(new) - end] if node.key in rest)
 
 
 def _skeleton(node: Node) -> tuple[str, tuple[object, ...]]:
