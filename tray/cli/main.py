@@ -20,6 +20,7 @@ _COMMANDS = {
     "show": ("tray.cli.sessions", "show"),
     "watch": ("tray.cli.watch", "watch"),
     "autostart": ("tray.cli.autostart", "autostart"),
+    "mute": ("tray.cli.mute", "mute"),
     "demo": ("tray.cli.demo", "demo"),
 }
 """Each command's module and name; the order is that of `--help`."""
