@@ -419,6 +419,10 @@ async def test_the_client_finds_the_bus_where_the_tray_does(
     served.show(told())
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path=/nowhere;{bus.address},guid=00")
     assert await ask("Mutes") == ["[]"]
+    escaped = bus.address.replace("bus", "%62%75s")
+    assert escaped != bus.address
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", escaped)
+    assert await ask("Mutes") == ["[]"]
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert await ask("Mutes") == ["[]"]
