@@ -140,6 +140,7 @@ def entry(start: Launcher) -> str:
 _HIDDEN = f"""[Desktop Entry]
 Type=Application
 Name=sessionbell
+Exec=sessionbell run
 Hidden=true
 {_OURS}=true
 """

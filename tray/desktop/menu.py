@@ -119,7 +119,7 @@ def _recent_menu(recent: Sequence[Recent], now: float) -> Entry:
 
 def _recent_label(recent: Recent, now: float) -> str:
     project = one_line(os.path.basename(recent.cwd or ""), 48) or "no project"
-    title = one_line(recent.title or "", 60) or recent.session_id[:8]
+    title = one_line(recent.title or "", 60) or one_line(recent.session_id, 9)
     ago = age(now - recent.last_at)
     return left_to_right(f"{project} — {title} ({f'{ago} ago' if ago else 'just now'})")
 

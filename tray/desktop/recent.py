@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import time
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ def resumption(recent: Recent, environ: Mapping[str, str]) -> Resumption:
     if recent.cwd is not None and cwd != recent.cwd:
         warning = (
             f"{recent.cwd} is gone, so it is resumed in {cwd}, where Claude Code may not find it;"
-            f" to be sure, make the folder again: mkdir -p {recent.cwd}"
+            f" to be sure, make the folder again: mkdir -p {shlex.quote(recent.cwd)}"
         )
     return Resumption(
         resume_command(recent), cwd, resume_environment(recent.config_root, environ), warning

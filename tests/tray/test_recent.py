@@ -1,0 +1,158 @@
+"""The sessions that ended last: when they are looked for, and how one is resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.claude.lines import prompt
+from tray.claude.recent import Recent
+from tray.desktop import recent
+from tray.desktop.recent import RecentSessions, due, resume_environment, resumption
+from tray.session import Observation, State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def talk(root: Path) -> str:
+    session_id = str(uuid.uuid4())
+    folder = root / "projects/-src-shop"
+    folder.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(prompt("go") | {"cwd": "/src/shop"})
+    (folder / f"{session_id}.jsonl").write_text(f"{line}\n")
+    return session_id
+
+
+def live(session_id: str, state: State = State.WORKING) -> Observation:
+    return Observation(f"{session_id[:4]}:1", state, session_id=session_id)
+
+
+class Followed(RecentSessions):
+    """Counts its looks, and can be waited for."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(lambda: self.changes.append(self.ids), roots=[str(root)])
+        self.changes: list[set[str]] = []
+        self.looks = 0
+
+    @property
+    def ids(self) -> set[str]:
+        return {one.session_id for one in self.sessions}
+
+    async def look_at(self, *sessions: Observation) -> None:
+        self.follow(sessions)
+        self.looks += self._task is not None
+        await self.close()
+        await asyncio.sleep(0)  # the callback that takes the task off
+
+
+@pytest.mark.parametrize(
+    ("since_last", "ended", "expected"),
+    [
+        (float("inf"), False, True),
+        (59.0, False, False),
+        (60.0, False, True),
+        (2.0, True, True),
+        (0.1, True, False),
+    ],
+)
+def test_when_to_look_again(since_last, ended, expected):
+    assert due(since_last, ended=ended) is expected
+
+
+@pytest.mark.asyncio
+async def test_it_looks_at_the_start_and_when_a_session_ends(tmp_path, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(recent.time, "monotonic", lambda: clock[0])
+    before, running = talk(tmp_path), talk(tmp_path)
+    followed = Followed(tmp_path)
+    await followed.look_at(live(running))
+    assert (followed.ids, followed.looks) == ({before}, 1)
+    clock[0] += 30
+    await followed.look_at(live(running))
+    assert followed.looks == 1
+    await followed.look_at()
+    assert (followed.ids, followed.looks) == ({before, running}, 2)
+    clock[0] += 61
+    await followed.look_at()
+    assert followed.looks == 3
+    assert followed.changes == [{before}, {before, running}]
+
+
+@pytest.mark.asyncio
+async def test_one_that_is_resumed_is_gone_at_once_without_a_look(tmp_path):
+    session_id = talk(tmp_path)
+    followed = Followed(tmp_path)
+    await followed.look_at()
+    assert followed.find(session_id).cwd == "/src/shop"
+    await followed.look_at(live(session_id))
+    assert (followed.ids, followed.looks) == (set(), 1)
+    assert followed.find(session_id) is None
+    assert followed.changes == [{session_id}, set()]
+
+
+@pytest.mark.asyncio
+async def test_a_session_that_died_is_one_that_ended(tmp_path):
+    session_id = talk(tmp_path)
+    followed = Followed(tmp_path)
+    await followed.look_at(live(session_id, State.ENDED))
+    assert followed.ids == {session_id}
+
+
+@pytest.mark.asyncio
+async def test_a_look_that_fails_is_told_to_the_log_and_not_the_last(tmp_path, monkeypatch, caplog):
+    clock = [1000.0]
+    monkeypatch.setattr(recent.time, "monotonic", lambda: clock[0])
+    followed = Followed(tmp_path)
+    monkeypatch.setattr(followed._finder, "look", lambda *_, **__: 1 / 0)
+    await followed.look_at()
+    assert "cannot be looked for" in caplog.text
+    monkeypatch.undo()
+    session_id = talk(tmp_path)
+    followed._looked_at = float("-inf")
+    await followed.look_at()
+    assert followed.ids == {session_id}
+
+
+def ended(cwd: str | None, root: str = "/home/me/.claude") -> Recent:
+    return Recent("0000-id", root, f"{root}/projects/x/0000-id.jsonl", 1.0, cwd)
+
+
+def test_it_is_resumed_where_it_was(tmp_path):
+    found = resumption(ended(str(tmp_path)), {"HOME": "/home/me", "PATH": "/bin"})
+    assert found == recent.Resumption(
+        ("claude", "--resume", "0000-id"), str(tmp_path), {"HOME": "/home/me", "PATH": "/bin"}
+    )
+
+
+def test_a_gone_folder_is_said_and_the_nearest_offered(tmp_path):
+    found = resumption(ended(f"{tmp_path}/a b/c"), {"HOME": "/home/me"})
+    assert found.cwd == str(tmp_path)
+    assert found.warning.startswith(f"{tmp_path}/a b/c is gone")
+    assert f"mkdir -p '{tmp_path}/a b/c'" in found.warning
+
+
+def test_without_a_folder_it_is_the_home(tmp_path):
+    found = resumption(ended(None), {"HOME": str(tmp_path)})
+    assert (found.cwd, found.warning) == (str(tmp_path), None)
+
+
+def test_nothing_of_an_outer_client_is_handed_on():
+    outer = {
+        "HOME": "/home/me",
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_CHILD_SESSION": "1",
+        "CLAUDE_CODE_ENTRYPOINT": "cli",
+        "CLAUDE_CONFIG_DIR": "/elsewhere",
+        "ANTHROPIC_MODEL": "opus",
+    }
+    assert resume_environment("/home/me/.claude", outer) == {
+        "HOME": "/home/me",
+        "ANTHROPIC_MODEL": "opus",
+    }
+    assert resume_environment("/work/.claude", outer)["CLAUDE_CONFIG_DIR"] == "/work/.claude"
