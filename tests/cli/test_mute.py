@@ -140,6 +140,14 @@ def test_who_is_meant_must_be_clear(stage: Stage) -> None:
     assert kept() == Mutes()
 
 
+def test_a_session_that_ended_can_be_unmuted_by_its_id(stage: Stage) -> None:
+    ids = {"4f1c2d3e-aaaa": None, "4f1c2d3e-bbbb": None}
+    MuteFile().update(lambda _: Mutes(sessions=ids))
+    assert "no live session" in say("--off", "4f1c2d3e-", "--root", stage.root, code=1)
+    assert say("--off", "4f1c2d3e-a", "--root", stage.root).startswith("4f1c2d3e-a is not muted")
+    assert list(kept().sessions) == ["4f1c2d3e-bbbb"]
+
+
 def test_a_project_is_muted_by_its_repository(tmp_path: Path) -> None:
     inside = tmp_path / "shop" / "src"
     inside.mkdir(parents=True)

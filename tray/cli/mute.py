@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tray.mutefile import MuteFile
 
 _DURATION = re.compile(r"(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m(?:in)?)?")
+_ID_START = 8
+"""Characters from which on a text is taken for the start of a session id that is not live."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
 
 
@@ -114,7 +116,7 @@ def mute(
     end = None if off else _end(length, until)
     if off and session is None and project is None:
         return _unmute_everything()
-    wanted, name = _target(session, project, roots)
+    wanted, name = (off and _no_longer_live(session)) or _target(session, project, roots)
     if off:
         return _apply(wanted, f"{name} is not muted any more.", off=True)
     now = time.time()
@@ -153,6 +155,14 @@ def _target(session: str | None, project: str | None, roots: Sequence[str]) -> t
         folder = project_folder(project)
         return Mute(Scope.PROJECT, folder, None), f"Project {_home(folder)}"
     return Mute(Scope.EVERYTHING, "", None), "Everything"
+
+
+def _no_longer_live(session: str | None) -> tuple[Mute, str] | None:
+    """Return the muted session whose id begins like that: one that ended can be unmuted too."""
+    if session is None or len(session) < _ID_START:
+        return None
+    found = [name for name in _file().read().sessions if name.startswith(session)]
+    return (Mute(Scope.SESSION, found[0], None), session) if len(found) == 1 else None
 
 
 def project_folder(folder: str) -> str:

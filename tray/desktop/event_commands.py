@@ -180,7 +180,7 @@ class EventCommands:
             self._fail(told.event, argv, f"it ended with {how}")
 
     def _log_output(self, argv: tuple[str, ...], output: IO[bytes]) -> None:
-        if log.isEnabledFor(logging.DEBUG) and output.readable():
+        if output.readable():
             output.seek(0)
             said = output.read(_LOGGED).decode(errors="replace")
             log.debug("%s said: %s", argv[0], one_line(said, _LOGGED))
