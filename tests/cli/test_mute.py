@@ -16,7 +16,8 @@ from tests import session_bus
 from tray.cli import mute as command
 from tray.cli.main import cli
 from tray.demo.stage import Stage
-from tray.desktop.service import Service, Told
+from tray.desktop.bus_object import Told
+from tray.desktop.service import Service
 from tray.mutefile import MuteFile
 from tray.mutes import Mutes, Scope, mute, unmute
 

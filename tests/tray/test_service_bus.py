@@ -20,8 +20,9 @@ from dbus_fast.aio import MessageBus
 from tests import session_bus
 from tray import __version__
 from tray.cli import contract, remote
-from tray.desktop import service
-from tray.desktop.service import INTERFACE, NAME, PATH, Service, Told
+from tray.desktop import bus_object, service
+from tray.desktop.bus_object import ERROR, INTERFACE, PATH, Told
+from tray.desktop.service import NAME, Service
 from tray.mutes import Mutes, Scope
 from tray.session import Ask, Observation, Reason, State
 
@@ -153,7 +154,7 @@ async def test_sessions_and_mutes_are_what_the_command_line_prints(served: Servi
 
 
 async def test_before_the_first_look_it_says_so(served: Service) -> None:
-    assert (await refusal("Sessions")).name == f"{service.ERROR}.NotReady"
+    assert (await refusal("Sessions")).name == f"{ERROR}.NotReady"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ async def test_a_fault_inside_is_an_error_for_the_caller(
 
 
 INVALID = "org.freedesktop.DBus.Error.InvalidArgs"
-UNKNOWN = f"{service.ERROR}.UnknownSession"
+UNKNOWN = f"{ERROR}.UnknownSession"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ UNKNOWN = f"{service.ERROR}.UnknownSession"
         (("Mute", "ssx", "session", "", 0), UNKNOWN, "no live session"),
         (("Mute", "ssx", "session", "shop", 0), UNKNOWN, "'shop'"),
         (("Snooze", "sx", "aaa", 0), INVALID, "to come"),
-        (("Snooze", "sx", "bbb", LATER), f"{service.ERROR}.NothingAsked", "asks nothing"),
+        (("Snooze", "sx", "bbb", LATER), f"{ERROR}.NothingAsked", "asks nothing"),
         (("Focus", "ss", "zzz", ""), UNKNOWN, "'zzz'"),
         (("Focus", "ss", "aaa", "x" * 5000), INVALID, "4096"),
         (("MarkSeen", "s", "None"), UNKNOWN, "'None'"),
@@ -325,7 +326,7 @@ async def test_many_changes_are_few_signals(served: Service, listener: Listener)
 async def test_the_same_again_is_no_change(
     served: Service, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "SIGNAL_EACH", 0.0)
+    monkeypatch.setattr(bus_object, "SIGNAL_EACH", 0.0)
     served.show(told())
     await until(lambda: listener.changed == 1)
     served.show(told())
