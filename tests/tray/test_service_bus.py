@@ -8,7 +8,6 @@ import json
 import os
 import re
 import socket
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,7 @@ ASKING = Observation(
     ask=Ask("s1", Reason.PERMISSION),
 )
 WORKING = Observation(key="8:1", state=State.WORKING, pid=8, session_id="bbb", project="dócs")
-LATER = int(time.time()) + 3600
+LATER = 4_000_000_000
 
 
 def told(*sessions: Observation, **more: object) -> Told:
