@@ -321,7 +321,7 @@ class TestMenu:
         before = {line.label: line.id for line in (await host.layout()).children}
         revision = await host.revision()
         host.signals.clear()
-        seen.show("new", "b", "a")
+        seen.show("a", "new", "b")
         await host.settle()
         assert host.signals == [("LayoutUpdated", [revision + 1, 0])]
         after = {line.label: line.id for line in (await host.layout()).children}
