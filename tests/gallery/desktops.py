@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WIDTH, HEIGHT = 1280, 800
 
@@ -100,6 +103,7 @@ MATE = Desktop(
         Program(("mate-panel",), owns=_WATCHER),
     ),
     environment={"XDG_CURRENT_DESKTOP": "MATE", "GSETTINGS_BACKEND": "keyfile"},
+    files={".config/glib-2.0/settings/keyfile": "[org/mate/panel]\nenable-sni-support=true\n"},
 )
 KDE = Desktop(
     "kde",
