@@ -2,7 +2,8 @@
 
 It takes the UUID of a terminal, which stands in `TILIX_ID` of what runs in it, and selects its
 pane, session and window (gnunn1/tilix, source/gx/tilix/application.d). Which one is selected is
-told by nothing.
+told by nothing. Where the window has the focus already, Tilix does not ask for it, so it is not
+known by its request.
 """
 
 from __future__ import annotations

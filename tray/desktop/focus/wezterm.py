@@ -54,7 +54,11 @@ class _Command:
 
     def __init__(self, held: Held, desktop: Mapping[str, str]) -> None:
         beside = os.path.join(os.path.dirname(held.terminal.exe or ""), "wezterm")
-        found = beside if os.access(beside, os.X_OK) else shutil.which("wezterm")
+        found = (
+            beside
+            if os.access(beside, os.X_OK)
+            else shutil.which("wezterm", path=desktop.get("PATH"))
+        )
         if found is None:
             raise FocusError("the program wezterm is not in PATH")
         self._program = found

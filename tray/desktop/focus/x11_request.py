@@ -22,8 +22,8 @@ from tray.untrusted import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_REQUEST_LIMIT = 0.5
-"""Seconds within which the request follows the call that causes it."""
+_REQUEST_LIMIT = 0.25
+"""Seconds within which the request follows the answer to the call that causes it."""
 
 
 class Watcher:
