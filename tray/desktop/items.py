@@ -74,6 +74,11 @@ class Item(MenuItem):  # type: ignore[misc]
         self.node: tuple[BaseIcon, Node, frozenset[str]] | None = None
         """What `nodes` made of it last, for whom, and the keys in that."""
 
+    @property
+    def visible(self) -> bool:
+        """Always: pystray asks each line of each submenu, over and over, at every level."""
+        return True
+
 
 class Items:
     """Makes pystray menus of entries; the very same entry gives the very same item again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
@@ -104,23 +105,27 @@ def _controls(
     yield about_menu(controls.version, controls.page)
 
 
-def _recent_menu(recent: Sequence[Recent], now: float) -> Entry:
+def _recent_menu(recent: tuple[Recent, ...], now: float) -> Entry:
+    return _recent_lines(recent, tuple(age(now - one.last_at) for one in recent))
+
+
+@functools.lru_cache(maxsize=2)
+def _recent_lines(recent: tuple[Recent, ...], ages: tuple[str, ...]) -> Entry:
     lines = tuple(
         Entry(
             f"recent:{one.session_id}",
-            _recent_label(one, now),
+            _recent_label(one, ago),
             action=Action.RESUME,
             session=one.session_id,
         )
-        for one in recent
+        for one, ago in zip(recent, ages, strict=True)
     )
     return Entry("recent", "Recent sessions", enabled=bool(lines), children=lines)
 
 
-def _recent_label(recent: Recent, now: float) -> str:
+def _recent_label(recent: Recent, ago: str) -> str:
     project = one_line(os.path.basename(recent.cwd or ""), 48) or "no project"
     title = one_line(recent.title or "", 60) or one_line(recent.session_id, 9)
-    ago = age(now - recent.last_at)
     return left_to_right(f"{project} — {title} ({f'{ago} ago' if ago else 'just now'})")
 
 
