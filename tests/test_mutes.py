@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from tray import mutes
 from tray.mutefile import MuteFile
@@ -357,3 +358,27 @@ def test_a_link_stays_one(path: Path, tmp_path: Path) -> None:
     mute_session(MuteFile(str(path)), "aaa", None)
     assert path.is_symlink()
     assert "aaa" in (tmp_path / "dotfiles.json").read_text()
+
+
+FINISHED = Observation(
+    "1:1", State.IDLE, session_id="one", unseen=True, turn_ended_at=100.0, project="a"
+)
+
+
+def test_a_turn_marked_as_seen_is_seen_until_the_next_one_ends():
+    marked = mutes.mark_seen(Mutes(), [FINISHED])
+    assert not mutes.looked_at(marked, FINISHED).unseen
+    assert mutes.looked_at(marked, replace(FINISHED, turn_ended_at=101.0)).unseen
+    assert mutes.looked_at(marked, replace(FINISHED, session_id="two")).unseen
+
+
+def test_marking_again_changes_nothing():
+    marked = mutes.mark_seen(Mutes(), [FINISHED])
+    assert mutes.mark_seen(marked, [FINISHED]) is marked
+    assert mutes.mark_seen(Mutes(), [replace(FINISHED, unseen=False)]) == Mutes()
+
+
+def test_what_was_seen_is_forgotten_after_a_month():
+    marked = mutes.mark_seen(Mutes(), [FINISHED])
+    assert mutes.expired(marked, 100.0 + mutes.SEEN_FOR - 1) == marked
+    assert mutes.expired(marked, 100.0 + mutes.SEEN_FOR) == Mutes()

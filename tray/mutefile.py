@@ -114,7 +114,7 @@ class MuteFile:
             raise ValueError(f"its version is {stored.version}, not {VERSION}")
         if len(stored.everything) > 1:
             raise ValueError("`everything` has more than one end")
-        return Mutes(stored.everything, stored.projects, stored.sessions, stored.snoozed)
+        return Mutes(*(getattr(stored, name) for name in Mutes.__struct_fields__))
 
     def _put_aside(self, error: Exception) -> None:
         aside = f"{self._path}.broken-{time.time_ns()}"
@@ -133,9 +133,7 @@ class MuteFile:
 
     def _write(self, mutes: Mutes) -> None:
         data = msgspec.json.encode(
-            _Stored(
-                mutes.everything, mutes.projects, mutes.sessions, mutes.snoozed, version=VERSION
-            )
+            _Stored(*msgspec.structs.astuple(mutes), version=VERSION)
         )
         folder, name = os.path.split(self._path)
         temporary = None

@@ -1,4 +1,4 @@
-"""What a person has muted or snoozed, and for how long. Plain data and pure functions.
+"""What a person has muted, snoozed or marked as seen. Plain data and pure functions.
 
 Times follow the wall clock: an end is a moment, not a length, so a clock that is set does what
 the person reads off it.
@@ -12,13 +12,15 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import os
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from tray.session import Observation
 
 _End = TypeVar("_End", float, float | None)
 
@@ -27,6 +29,10 @@ TOMORROW = 7
 not at midnight, which would wake whoever muted for the night."""
 NIGHT_ENDS = 4
 """The hour before which the coming morning is still "tomorrow"."""
+
+
+SEEN_FOR = 30 * 24 * 3600.0
+"""Seconds for which it is remembered that a finished turn was taken note of."""
 
 
 class Scope(enum.StrEnum):
@@ -50,6 +56,8 @@ class Mutes(msgspec.Struct, frozen=True):
     """By session id (`id_of`)."""
     snoozed: dict[str, float] = {}
     """Single asks (`<session id>/<ask id>`) that come back then."""
+    seen: dict[str, float] = {}
+    """By session id: the person took note of every turn that had ended by then."""
 
 
 class Mute(msgspec.Struct, frozen=True):
@@ -62,36 +70,12 @@ class Mute(msgspec.Struct, frozen=True):
     """Unix seconds; `None`: until unmuted."""
 
 
-class _Asked(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-class Muted(Protocol):
-    """What is looked at of a session (`tray.session.Observation`, which is a sibling)."""
-
-    @property
-    def key(self) -> str: ...  # noqa: D102  (as there)
-    @property
-    def aliases(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def session_id(self) -> str | None: ...  # noqa: D102
-    @property
-    def project(self) -> str | None: ...  # noqa: D102
-    @property
-    def cwd(self) -> str | None: ...  # noqa: D102
-    @property
-    def worktree(self) -> str | None: ...  # noqa: D102
-    @property
-    def ask(self) -> _Asked | None: ...  # noqa: D102
-
-
-def id_of(session: Muted) -> str:
+def id_of(session: Observation) -> str:
     """Return what `session` is muted by: its id, else its key."""
     return session.session_id or session.key
 
 
-def project_of(session: Muted) -> str | None:
+def project_of(session: Observation) -> str | None:
     """Return what the project of `session` is muted by; `None` if nothing is known of it.
 
     The topmost part of its directory that bears the project's name: in `/src/shop/api` of the
@@ -107,7 +91,7 @@ def project_of(session: Muted) -> str | None:
     return found
 
 
-def ask_of(session: Muted) -> str | None:
+def ask_of(session: Observation) -> str | None:
     """Return what the open ask of `session` is snoozed by; `None` if there is none."""
     return None if session.ask is None else f"{id_of(session)}/{session.ask.id}"
 
@@ -150,6 +134,7 @@ def expired(mutes: Mutes, wall: float) -> Mutes:
         projects={key: end for key, end in mutes.projects.items() if _lasts(end, wall)},
         sessions={key: end for key, end in mutes.sessions.items() if _lasts(end, wall)},
         snoozed={key: end for key, end in mutes.snoozed.items() if _lasts(end, wall)},
+        seen={key: end for key, end in mutes.seen.items() if end > wall - SEEN_FOR},
     )
 
 
@@ -164,7 +149,7 @@ def everything_muted(mutes: Mutes, wall: float) -> bool:
     return any(_lasts(end, wall) for end in mutes.everything)
 
 
-def muted(mutes: Mutes, session: Muted, wall: float) -> bool:
+def muted(mutes: Mutes, session: Observation, wall: float) -> bool:
     """Whether `session` is muted at `wall`: by itself, by its project, or with everything."""
     if everything_muted(mutes, wall):
         return True
@@ -175,7 +160,7 @@ def muted(mutes: Mutes, session: Muted, wall: float) -> bool:
     )
 
 
-def in_project(session: Muted, project: str) -> bool:
+def in_project(session: Observation, project: str) -> bool:
     """Whether `session` belongs to the muted `project`.
 
     It does in that very directory; below it, if the directory bears the project's name (a mute
@@ -191,13 +176,37 @@ def in_project(session: Muted, project: str) -> bool:
     return session.worktree is not None or session.cwd.startswith(f"{project}/")
 
 
-def snoozed(mutes: Mutes, session: Muted, wall: float) -> bool:
+def snoozed(mutes: Mutes, session: Observation, wall: float) -> bool:
     """Whether the open ask of `session` is snoozed at `wall`."""
     ask = ask_of(session)
     return ask is not None and _lasts(mutes.snoozed.get(ask, 0.0), wall)
 
 
-def carried(mutes: Mutes, before: Iterable[Muted], now: Iterable[Muted]) -> Mutes:
+def mark_seen(mutes: Mutes, sessions: Iterable[Observation]) -> Mutes:
+    """Take it that the person has seen how the last turn of `sessions` ended.
+
+    The very same object comes back if there is nothing new.
+    """
+    ends = {
+        id_of(session): session.turn_ended_at
+        for session in sessions
+        if session.unseen and session.turn_ended_at is not None
+    }
+    if all(mutes.seen.get(key, 0.0) >= end for key, end in ends.items()):
+        return mutes
+    return replace(mutes, seen={**mutes.seen, **ends})
+
+
+def looked_at(mutes: Mutes, session: Observation) -> Observation:
+    """Return `session` as it is for a person who has marked turns as seen."""
+    if not session.unseen or session.turn_ended_at is None:
+        return session
+    if mutes.seen.get(id_of(session), 0.0) < session.turn_ended_at:
+        return session
+    return replace(session, unseen=False)
+
+
+def carried(mutes: Mutes, before: Iterable[Observation], now: Iterable[Observation]) -> Mutes:
     """Return `mutes` for the sessions of `now`, which were those of `before` a moment ago.
 
     The same process after /clear, or the background job a session has become, has another id:
