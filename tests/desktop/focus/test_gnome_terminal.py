@@ -61,10 +61,20 @@ class GnomeTerminal:
         name = "org.gnome.Terminal"
         return dbus_call.call(address, name, path, interface, member, signature, body)
 
-    def windows(self):
+    def children(self, path):
         interface = "org.freedesktop.DBus.Introspectable"
-        path = "/org/gnome/Terminal/window"
         return [f"{path}/{n}" for n in child_nodes(self.call(path, interface, "Introspect")[0])]
+
+    def windows(self):
+        return self.children("/org/gnome/Terminal/window")
+
+    def end(self, session: Session) -> None:
+        """End a session, and wait until its tab is closed."""
+        self.on.end(session)
+        wait_until(
+            lambda: len(self.children("/org/gnome/Terminal/screen")) == len(self.on.sessions),
+            what="the tab is closed",
+        )
 
     def activate(self, window, action, *parameter):
         body = [action, list(parameter), {}]
@@ -116,7 +126,7 @@ def test_fifty_random_arrangements(program):
             program.activate(chance.choice(program.windows()), "tab-detach")
             moved += len(program.windows()) > before
         if chance.random() < 0.3 and len(on.sessions) > 4:
-            on.end(chance.choice(on.sessions))
+            program.end(chance.choice(on.sessions))
             closed += 1
         window = chance.choice(program.windows())
         program.activate(window, "active-tab", Variant("i", chance.randrange(3)))
@@ -149,7 +159,7 @@ def test_a_tab_is_known_to_be_active_by_its_own_title(program):
 def test_a_session_that_has_ended_is_not_gone_to(program):
     session = program.new_tab(program.on.sessions[0])
     spot = find(program, session)
-    program.on.end(session)
+    program.end(session)
     with pytest.raises(FocusError):
         spot.show()
 

@@ -51,6 +51,17 @@ class Kitty:
     def launch(self, kind: str) -> Session:
         return self.on.open(lambda argv: self.call("launch", args=argv, type=kind))
 
+    def end(self, session: Session) -> None:
+        """End a session, and wait until its pane is closed."""
+        self.on.end(session)
+        wait_until(
+            lambda: (
+                len(self.on.sessions)
+                == sum(len(tab.windows) for window in self.windows() for tab in window.tabs)
+            ),
+            what="the pane is closed",
+        )
+
     def xids(self):
         """The windows on the screen, once the window manager has them all."""
         count = len(self.windows())
@@ -97,7 +108,7 @@ def test_fifty_random_arrangements(program):
                 program.call("detach-tab", match=match, **target)
                 moved += 1
         if chance.random() < 0.3 and len(on.sessions) > 4:
-            on.end(chance.choice(on.sessions))
+            program.end(chance.choice(on.sessions))
             closed += 1
         tabs = [tab.id for window in program.windows() for tab in window.tabs]
         program.call("focus-tab", match=f"id:{chance.choice(tabs)}")
@@ -126,7 +137,7 @@ def test_another_tab_and_another_pane_are_not_active(program):
 def test_a_session_that_has_ended_is_not_gone_to(program):
     session = program.launch("tab")
     spot = kitty.LAYER.find(session.seat(), program.on.desktop.environment)
-    program.on.end(session)
+    program.end(session)
     with pytest.raises(FocusError):
         spot.show()
 

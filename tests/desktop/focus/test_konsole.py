@@ -62,6 +62,14 @@ class Konsole:
     def windows(self):
         return self.children("/Windows")
 
+    def end(self, session: Session) -> None:
+        """End a session, and wait until its tab is closed."""
+        self.on.end(session)
+        wait_until(
+            lambda: len(self.children("/Sessions")) == len(self.on.sessions),
+            what="the tab is closed",
+        )
+
     def xids(self):
         """The windows on the screen, once the window manager has them all."""
         count = len(self.windows())
@@ -114,7 +122,7 @@ def test_fifty_random_arrangements(program):
             program.action(chance.choice(program.main_windows()), "detach-tab")
             moved += len(program.windows()) > before
         if chance.random() < 0.3 and len(on.sessions) > 4:
-            on.end(chance.choice(on.sessions))
+            program.end(chance.choice(on.sessions))
             closed += 1
         window = chance.choice(program.windows())
         program.call(window, "org.kde.konsole.Window", "nextSession")
@@ -143,6 +151,6 @@ def test_another_tab_is_not_active(program):
 def test_a_session_that_has_ended_is_not_gone_to(program):
     session = program.new_tab(program.windows()[0])
     spot = konsole.LAYER.find(session.seat(), program.on.desktop.environment)
-    program.on.end(session)
+    program.end(session)
     with pytest.raises(FocusError):
         spot.show()
