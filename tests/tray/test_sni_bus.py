@@ -579,13 +579,13 @@ class TestBus:
         await host.event(0, "opened")
         bus.stop()
         await until(lambda: not seen.icon.host_present)
-        seen.show("new", "a", look=Look.BLOCKED, badge=1)
+        seen.show("a", "new", look=Look.BLOCKED, badge=1)
         await until(lambda: [p.code for p in seen.icon.problems] == ["no-bus"])
         bus.start()
         async with Other(bus) as other:
             await until(lambda: seen.icon.host_present)
             layout = await other.layout()
-            assert layout.labels == ["new", "a"]
+            assert layout.labels == ["a", "new"]
             assert "LayoutUpdated" not in other.names(), "it was not up to date at once"
             assert layout.find("a").id == before["a"]
             assert await other.get("Status") == "NeedsAttention"
