@@ -11,7 +11,7 @@ from dbus_fast import Variant
 
 from tests.conftest import wait_until
 from tests.desktop.focus.tabs import ARRANGEMENTS, Session, Terminals, randomness, terminals
-from tray.desktop.focus import dbus_call, gnome_terminal
+from tray.desktop.focus import dbus_call, gnome_terminal, x11_request
 from tray.desktop.focus.place import FocusError
 from tray.desktop.focus.terminal import child_nodes
 from tray.system.processes import environment
@@ -177,3 +177,11 @@ def test_without_the_provider_only_a_lone_tab_is_sure(without_provider):
     before = on.focused()
     spot.show()
     assert on.focused() == before
+
+
+def test_another_ones_request_is_not_taken_for_ours(program):
+    on = program.on
+    with x11_request.watch(on.desktop.display) as watcher:
+        on.activate(program.xids()[0])
+        assert watcher.window() is None
+    assert x11_request.titles(":no-such-display", program.pid) is None
