@@ -11,7 +11,7 @@ from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_method
 
 from tests.session_bus import MISSING, SessionBus
-from tray.desktop.focus import dbus_call
+from tray.desktop.focus import dbus_call, dbus_connection
 from tray.desktop.focus.place import FocusError
 
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
@@ -77,7 +77,7 @@ def test_it_also_works_where_an_event_loop_runs(address):
 
 
 def test_a_service_that_hangs_is_given_up(address, monkeypatch):
-    monkeypatch.setattr(dbus_call, "CALL_LIMIT", 0.05)
+    monkeypatch.setattr(dbus_connection, "CALL_LIMIT", 0.05)
     with pytest.raises(FocusError, match=r"example.Terminal Hang does not answer within 0.05 s"):
         dbus_call.call(address, *AT, "Hang")
 

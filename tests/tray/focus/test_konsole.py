@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tray.desktop.focus import dbus_call, konsole
+from tray.desktop.focus import dbus_connection, konsole
 from tray.desktop.focus.place import FocusError
 
 
@@ -94,7 +94,7 @@ def test_no_tab_has_the_session(program, session_bus):
 
 def test_a_konsole_that_hangs_is_given_up(program, session_bus, monkeypatch):
     started = program(answers={"/Sessions Introspect": "HANG"})
-    monkeypatch.setattr(dbus_call, "CALL_LIMIT", 0.2)
+    monkeypatch.setattr(dbus_connection, "CALL_LIMIT", 0.2)
     with pytest.raises(FocusError, match="does not answer"):
         find(started, session_bus)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbus_fast import Variant
 from msgspec.structs import replace
 
 from tray.desktop.focus import gtk_actions, terminal
@@ -45,7 +44,7 @@ class _Surface:
     def show(self, token: str | None = None) -> None:
         terminal.check(self._held)
         address, display = session_address(self._desktop), self._desktop.get("DISPLAY")
-        action = ("present-surface", Variant("t", self._number))
+        action = ("present-surface", "t", self._number)
         xid = gtk_actions.present(address, display, _TARGET, action, token)
         self.outward = replace(self._held.window, app=_APP, xid=xid)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbus_fast import Variant
-
 from tray.desktop.focus import x11_request
 from tray.desktop.focus.dbus_call import connected
 from tray.desktop.focus.place import FocusError
@@ -30,15 +28,18 @@ def present(
     address: str,
     display: str | None,
     target: tuple[str, str],
-    action: tuple[str, Variant],
+    action: tuple[str, str, object],
     token: str | None,
 ) -> int | None:
-    """Call an action of `target` (service, path), and return the X11 window it brings forward.
+    """Call an action, and return the X11 window that it brings forward.
 
-    `None` where that is not seen, as under Wayland. Raises `FocusError`.
+    `target` is a service and a path, `action` a name, the type and the value of its parameter.
+    `None` where the window is not seen, as under Wayland. Raises `FocusError`.
     """
     service, path = target
-    name, parameter = action
+    from dbus_fast import Variant
+
+    name, kind, value = action
     with connected(address) as call, x11_request.watch(display) as watcher:
         if not has_action(call, service, path, name):
             raise FocusError(f"{service} has no action {name}")
@@ -48,6 +49,6 @@ def present(
         if watcher is not None:
             startup_id = f"sessionbell_TIME{watcher.server_time}"
             platform["desktop-startup-id"] = Variant("s", startup_id)
-        body = [name, [parameter], platform]
+        body = [name, [Variant(kind, value)], platform]
         call(service, path, _INTERFACE, "Activate", "sava{sv}", body)
         return watcher.window() if watcher is not None else None

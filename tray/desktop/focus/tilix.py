@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dbus_fast import Variant
 from msgspec.structs import replace
 
 from tray.desktop.focus import gtk_actions, terminal
@@ -47,7 +46,7 @@ class _Terminal:
     def show(self, token: str | None = None) -> None:
         terminal.check(self._held)
         address, display = session_address(self._desktop), self._desktop.get("DISPLAY")
-        action = ("activate-terminal", Variant("s", self._uuid))
+        action = ("activate-terminal", "s", self._uuid)
         xid = gtk_actions.present(address, display, _TARGET, action, token)
         self.outward = replace(self._held.window, app=_APP, xid=xid)
 
