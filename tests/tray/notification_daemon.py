@@ -26,6 +26,7 @@ class Daemon:
 
     def __init__(self, features: tuple[str, ...] = ("body", "body-markup", "actions")) -> None:
         self.features = features
+        self.name = "fake"
         self.calls: list[tuple[str, list]] = []
         self.screen: dict[int, list] = {}
         """What stands on the screen: the arguments of Notify by id."""
@@ -120,7 +121,7 @@ class Daemon:
         if member == "GetCapabilities":
             return "as", [list(self.features)]
         if member == "GetServerInformation":
-            return "ssss", ["fake", "sessionbell", "1", "1.2"]
+            return "ssss", [self.name, "sessionbell", "1", "1.2"]
         if member == "Notify":
             platform_id = arguments[1] if arguments[1] in self.screen else self._next_id
             self._next_id = max(self._next_id, platform_id + 1)

@@ -333,6 +333,21 @@ class TestOneBubbleAnAsk:
         assert connected.reported == []
 
 
+class TestLxqt:
+    async def test_a_click_is_no_button_of_its_own(self, bus: Bus, desk: Desk) -> None:
+        server = Daemon()
+        server.name = "lxqt-notificationd"
+        await server.start()
+        try:
+            await desk.start()
+            desk.show([ASK])
+            await shown(server, ASK)
+            assert server.called("Notify")[0][5] == ["show", "Go to session"]
+            assert desk.notifier.server[0] == "lxqt-notificationd"
+        finally:
+            await server.stop()
+
+
 class TestThePerson:
     async def test_click_and_button(self, connected: Desk, daemon: Daemon) -> None:
         connected.show([ASK])
@@ -341,6 +356,18 @@ class TestThePerson:
         await until(lambda: connected.clicked == [ASK])
         daemon.press(1, "show")
         await until(lambda: connected.pressed == [(ASK, "show")])
+
+    async def test_the_token_that_comes_with_a_click_is_kept_for_it(
+        self, connected: Desk, daemon: Daemon
+    ) -> None:
+        connected.show([ASK])
+        await shown(daemon, ASK)
+        daemon.signal("ActivationToken", "us", 7, "another's")
+        daemon.signal("ActivationToken", "us", 1, "token-1")
+        daemon.press(1, "default")
+        await until(lambda: connected.clicked == [ASK])
+        assert connected.notifier.take_token(ASK) == "token-1"
+        assert connected.notifier.take_token(ASK) is None
 
     async def test_a_bubble_that_stays_after_its_button_is_still_withdrawn(
         self, connected: Desk, daemon: Daemon

@@ -51,12 +51,15 @@ _INTROSPECTION = introspection.Node.parse(
         </method>
         <signal name="NotificationClosed"><arg type="u"/><arg type="u"/></signal>
         <signal name="ActionInvoked"><arg type="u"/><arg type="s"/></signal>
+        <signal name="ActivationToken"><arg type="u"/><arg type="s"/></signal>
       </interface>
     </node>
     """
 )
 """Known from the specification: to ask a server that hangs would only cost time."""
 
+_LONGEST_TOKEN = 1000
+"""Characters of an activation token at most."""
 _ABSENT = frozenset(
     {
         ErrorType.SERVICE_UNKNOWN.value,
@@ -65,6 +68,8 @@ _ABSENT = frozenset(
         ErrorType.DISCONNECTED.value,
     }
 )
+_SHOWS_DEFAULT = frozenset({"lxqt-notificationd"})
+"""Servers that show the action of a click on the bubble as a button beside the others (LXQt 1.2)."""
 _SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn."
 
 
@@ -100,6 +105,9 @@ class NotificationServer(DBusDesktopNotifier):
         """The unique bus name of the server that runs now."""
         self.features: frozenset[str] = frozenset()
         """The capabilities that the server names (`body-markup`, `actions`, ...)."""
+        self.information: tuple[str, ...] = ()
+        """The server's name, vendor, version, and the version of the specification it keeps to."""
+        self._tokens: dict[str, str] = {}
         self.on_owner: Callable[[str | None], object] | None = None
         """Called with the former owner whenever `owner` changes."""
         self.on_closed: Callable[[str], object] | None = None
@@ -136,6 +144,8 @@ class NotificationServer(DBusDesktopNotifier):
         self._left_behind = (self._bus_id, self.owner, ids)
         self.owner = None
         self.features = frozenset()
+        self.information = ()
+        self._tokens.clear()
         self._capabilities = None
         self._given_up.clear()
         self._platform_to_interface_notification_identifier.clear()
@@ -160,6 +170,10 @@ class NotificationServer(DBusDesktopNotifier):
         await self._send(notification)
         self._notification_cache[notification.identifier] = notification
 
+    def take_token(self, identifier: str) -> str | None:
+        """Return the activation token that came with the click on that bubble, once."""
+        return self._tokens.pop(identifier, None)
+
     def withdraw_unheard(self) -> None:
         """Ask the server to close all our bubbles, without waiting for an answer."""
         for platform_id in self._platform_to_interface_notification_identifier:
@@ -171,13 +185,15 @@ class NotificationServer(DBusDesktopNotifier):
         interface: Any = self.bus.get_proxy_object(NAME, PATH, _INTROSPECTION).get_interface(NAME)
         interface.on_notification_closed(self._closed_signal)
         interface.on_action_invoked(self._action_signal)
+        interface.on_activation_token(self._token_signal)
         return interface  # type: ignore[no-any-return]
 
     async def _send(self, notification: Notification) -> None:
         picture, self._picture = self._picture, None  # Before anything can come in between.
         capabilities = await self.get_capabilities()
         actions: list[str] = []
-        if Capability.ON_CLICKED in capabilities:
+        shows_default = self.information[:1] and self.information[0] in _SHOWS_DEFAULT
+        if Capability.ON_CLICKED in capabilities and not shows_default:
             actions += [DEFAULT_ACTION_KEY, "Show"]
         for button in notification.buttons:
             actions += [button.identifier, button.title]
@@ -225,6 +241,8 @@ class NotificationServer(DBusDesktopNotifier):
     async def _get_capabilities(self) -> frozenset[Capability]:
         (features,) = await call(self.bus, self._message("GetCapabilities"))
         self.features = frozenset(features)
+        with suppress(DBusError):
+            self.information = tuple(await call(self.bus, self._message("GetServerInformation")))
         return await super()._get_capabilities()
 
     def _close_unheard(self, platform_id: int) -> None:
@@ -268,6 +286,12 @@ class NotificationServer(DBusDesktopNotifier):
     def _closed_signal(self, platform_id: int, reason: int) -> None:
         asyncio.get_running_loop().call_soon(self._on_closed, platform_id, reason)
 
+    def _token_signal(self, platform_id: int, token: str) -> None:
+        # It comes just before the click it belongs to (specification 1.2).
+        identifier = self._platform_to_interface_notification_identifier.get(platform_id)
+        if identifier is not None and len(token) <= _LONGEST_TOKEN:
+            self._tokens[identifier] = token
+
     def _action_signal(self, platform_id: int, action_key: str) -> None:
         asyncio.get_running_loop().call_soon(self._on_action, platform_id, action_key)
 
@@ -294,6 +318,7 @@ class NotificationServer(DBusDesktopNotifier):
         if identifier is None:
             return
         log.debug("%s left the screen, reason %d", identifier, reason)
+        self._tokens.pop(identifier, None)
         self._clear_notification_from_cache(identifier)
         if self.on_closed is not None:
             self.on_closed(identifier)
