@@ -1,0 +1,1 @@
+"""Past sessions: found, indexed, read and searched."""
