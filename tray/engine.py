@@ -14,7 +14,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from tray.machine import Tracked, step
+from msgspec.structs import replace
+
+from tray.config import Settings
+from tray.machine import Tracked, restart_holds, step
+from tray.projects import shown
 from tray.session import Problem
 from tray.system.poller import ProcessPoller
 from tray.system.watches import FolderWatch
@@ -47,6 +51,9 @@ _RESTART_NOTED = 300.0
 
 class Surveying(Protocol):
     """What the engine needs of a surveyor (`tray.claude.survey.Surveyor`)."""
+
+    idle_after: float
+    """Seconds after which a finished turn counts as idle."""
 
     @property
     def next_look(self) -> float | None:
@@ -82,6 +89,8 @@ class Engine:
     def __init__(self, surveyor: Surveying, publish: Callable[[Update], None]) -> None:
         self._surveyor = surveyor
         self._publish = publish
+        self._settings = Settings()
+        self._slept = threading.Event()
         self._awake = threading.Event()
         self._stopped = threading.Event()
         self._lock = threading.Lock()
@@ -118,6 +127,16 @@ class Engine:
     def wake(self) -> None:
         """Ask for a survey; callable from any thread."""
         self._awake.set()
+
+    def configure(self, settings: Settings) -> None:
+        """Go by these settings from the next survey on; callable from any thread."""
+        self._settings = settings
+        self.wake()
+
+    def woke(self) -> None:
+        """Take in that the machine has slept: holds begin anew; callable from any thread."""
+        self._slept.set()
+        self.wake()
 
     @property
     def restarts(self) -> int:
@@ -167,8 +186,15 @@ class Engine:
 
     def _look(self, began: float) -> None:
         try:
+            settings = self._settings
+            self._surveyor.idle_after = settings.idle_after
             snapshot = self._surveyor.survey()
-            tracked, transitions = step(self._tracked, snapshot, time.monotonic())
+            snapshot = replace(snapshot, sessions=shown(snapshot.sessions, settings))
+            now, former = time.monotonic(), self._tracked
+            if self._slept.is_set() and former is not None:
+                self._slept.clear()
+                former = restart_holds(former, now)
+            tracked, transitions = step(former, snapshot, now, settings.holds)
             self._watch.watch(self._surveyor.folders())
             self._poller.watch(self._surveyor.pids())
             if began - self._checked_at >= TICK * 0.9:

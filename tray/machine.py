@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from tray.config import Holds
 from tray.session import (
     PUBLISHED,
     EventKind,
@@ -32,24 +33,23 @@ if TYPE_CHECKING:
 
     from tray.session import Snapshot
 
-ASK_HOLD = 0.3
-"""Seconds an ask or a failure must last before it is told."""
 INFERRED_HOLD = 1.0
 """Seconds that a permission prompt must last that no client has told of: a tool's result may be
 written 0.3 s after its process has ended (seen on 2.1.81)."""
-DECIDING_HOLD = 10.0
-"""Seconds at most that a permission is held while a hook may be answering it."""
 ANSWER_LAG = 0.7
 """Seconds for the client to take in what a hook decided, after the hook's process has ended
 (0.05 to 0.2 s seen on 2.1.332, more on a busy machine)."""
-TURN_HOLD = 1.0
-"""Seconds a turn must stay over before it is told."""
 DEATH_HOLD = 1.0
 """Seconds for a client that exits by itself to remove its record."""
 EXIT_LAG = 0.5
 """Seconds for which a client may live on after it has removed its record (0.36 s seen)."""
 ENDED_FOR = 600.0
 """Seconds for which a session that ended uncleanly stays listed."""
+
+
+_HOLDS = Holds()
+ASK_HOLD, DECIDING_HOLD, TURN_HOLD = _HOLDS.ask, _HOLDS.hook, _HOLDS.turn_over
+"""The holds where nothing else is set, seconds."""
 
 
 class AlertKind(enum.StrEnum):
@@ -119,7 +119,7 @@ class Tracked(msgspec.Struct, frozen=True):
 
 
 def step(
-    tracked: Tracked | None, snapshot: Snapshot, now: float
+    tracked: Tracked | None, snapshot: Snapshot, now: float, holds: Holds = _HOLDS
 ) -> tuple[Tracked, tuple[Transition, ...]]:
     """Take in one snapshot at `now` (monotonic seconds); `None` before the first one."""
     first = tracked is None
@@ -137,7 +137,7 @@ def step(
         if leaver is not None:
             tracks.append(leaver)
             continue
-        tracks.append(_follow(before, session, snapshot.at, now, first=first))
+        tracks.append(_follow(before, session, snapshot.at, now, holds, first=first))
         told.extend(_changes(before, session, snapshot.at, first=first))
     for session in ended_rows:
         before = former.take(session)
@@ -156,6 +156,21 @@ def step(
     tracks.sort(key=lambda track: order(track.session))
     wake_at = _wake_at((*tracks, *leaving), now)
     return Tracked(tuple(tracks), tuple(leaving), wake_at), tuple(told)
+
+
+def restart_holds(tracked: Tracked, now: float) -> Tracked:
+    """Return `tracked` with the hold of every unripe alert begun anew: the machine has slept."""
+    tracks = tuple(
+        replace(track, alert_seen=now, due=now + (track.due - track.alert_seen))
+        if track.due is not None
+        and track.alert is not None
+        and track.alert_seen is not None
+        and track.gone is None
+        and not track.alert.ripe
+        else track
+        for track in tracked.tracks
+    )
+    return replace(tracked, tracks=tracks, wake_at=_wake_at((*tracks, *tracked.leaving), now))
 
 
 class _Former:
@@ -181,7 +196,7 @@ class _Former:
 
 
 def _follow(
-    before: Track | None, session: Observation, at: float, now: float, *, first: bool
+    before: Track | None, session: Observation, at: float, now: float, holds: Holds, *, first: bool
 ) -> Track:
     last_act = _latest(session.last_act, before.last_act if before else None)
     if before is not None and before.session.blocking and not session.blocking:
@@ -198,7 +213,7 @@ def _follow(
         since, was_first, was_ripe = kept.at, kept.first, kept.ripe
     else:
         seen, since, was_first, was_ripe = now, session.since or at, first, False
-    due = seen + _hold(kind, session)
+    due = seen + _hold(kind, session, holds)
     ripe = was_ripe or now >= due
     return Track(
         session,
@@ -252,14 +267,14 @@ def _deciding(session: Observation) -> bool:
     return session.ask is not None and session.ask.deciding
 
 
-def _hold(kind: AlertKind, session: Observation) -> float:
+def _hold(kind: AlertKind, session: Observation, holds: Holds) -> float:
     if kind in (AlertKind.TURN_OVER, AlertKind.JOB_DONE):
-        return TURN_HOLD
+        return holds.turn_over
     if kind is AlertKind.PERMISSION and _deciding(session):
-        return DECIDING_HOLD
+        return holds.hook
     if kind is AlertKind.PERMISSION and session.source is Source.TRANSCRIPT:
-        return INFERRED_HOLD
-    return ASK_HOLD
+        return max(INFERRED_HOLD, holds.ask)
+    return holds.ask
 
 
 def _died(

@@ -205,7 +205,7 @@ class TestWhatIsSent:
             "p1 needs permission",
             "Bash: echo '&lt;b&gt;&amp;'",
         ]
-        assert call[5] == ["default", "Show", "show", "Show"]
+        assert call[5] == ["default", "Show", "show", "Go to session"]
         width, height, stride, alpha, bits, channels, pixels = hints.pop("image-data")
         assert (width, height, stride, alpha, bits, channels) == (48, 48, 192, True, 8, 4)
         assert pixels == icon.draw(Look.BLOCKED, 0, False, 48).tobytes()

@@ -83,7 +83,7 @@ class Surveyor:
         self._home = home if home is not None else os.path.expanduser("~")
         self._environ = environ if environ is not None else os.environ
         self._only_roots = None if roots is None else tuple(map(os.path.realpath, roots))
-        self._idle_after = idle_after
+        self.idle_after = idle_after
         self._table = ProcessTable(is_client, maybe)
         self._origins: dict[tuple[int, int], _Origin] = {}
         self._real_roots: dict[str, str] = {}
@@ -296,7 +296,7 @@ class Surveyor:
             tty_access=tty_access_time(session.tty) if session.tty is not None else None,
             child_session=process is not None and self._is_child_session(process),
             headless=session.headless(conversation.entrypoint if conversation else None),
-            idle_after=self._idle_after,
+            idle_after=self.idle_after,
             cwd=session.cwd,
         )
         if session.silent and session.key in assignment.ambiguous:

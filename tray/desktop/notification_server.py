@@ -203,6 +203,8 @@ class NotificationServer(DBusDesktopNotifier):
         }
         if notification.thread:
             hints["category"] = Variant("s", notification.thread)
+        if notification.sound is not None and notification.sound.name:
+            hints["sound-name"] = Variant("s", notification.sound.name)
         if picture is not None:
             hints["image-data"] = Variant("(iiibiiay)", _pixels(picture))
         body = notification.message

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
 from dbus_fast.errors import DBusError
-from desktop_notifier.common import Button, Icon, Notification, Urgency
+from desktop_notifier.common import Button, Icon, Notification, Sound, Urgency
 
 from tray.desktop import alerts, icon
 from tray.desktop.notification_server import NotificationServer, means_absent, means_died
@@ -50,7 +51,11 @@ _RETRY_FIRST, _RETRY_MOST = 0.5, 60.0
 _RECONNECT_FIRST, _RECONNECT_MOST = 0.25, 5.0
 _FORGIVEN_AFTER = 120.0
 """Seconds after a failure when the next one counts as the first again."""
-_URGENCIES = {alerts.Urgency.LOW: Urgency.Low, alerts.Urgency.NORMAL: Urgency.Normal}
+_URGENCIES = {
+    alerts.Urgency.LOW: Urgency.Low,
+    alerts.Urgency.NORMAL: Urgency.Normal,
+    alerts.Urgency.CRITICAL: Urgency.Critical,
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -233,7 +238,9 @@ class Notifier:
                         slot.shown = None  # That it leaves the screen now is no dismissal.
                         await self._server.clear(slot.id)
                     else:
-                        await self._server.send(_notification(target), _picture(target))
+                        await self._server.send(
+                            _notification(target, anew=slot.shown is None), _picture(target)
+                        )
                         slot.shown = target
                         self._resolve("no-notification-daemon", "notification-refused")
                 finally:
@@ -394,7 +401,7 @@ def _tell(callback: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -
         log.exception("a notification's callback failed")
 
 
-def _notification(bubble: Bubble) -> Notification:
+def _notification(bubble: Bubble, *, anew: bool) -> Notification:
     return Notification(
         title=bubble.title,
         message=bubble.body,
@@ -403,9 +410,17 @@ def _notification(bubble: Bubble) -> Notification:
             Button(title=action.label, identifier=action.key) for action in bubble.actions
         ),
         thread=bubble.category,
-        timeout=EXPIRES_AFTER if bubble.expires else 0,
+        timeout=_timeout(bubble),
         identifier=bubble.id,
+        sound=Sound(name=bubble.sound) if bubble.sound and anew else None,
     )
+
+
+def _timeout(bubble: Bubble) -> int:
+    """Return the whole seconds on the screen; 0: stays; -1: as the server likes."""
+    if bubble.timeout is None:
+        return EXPIRES_AFTER if bubble.expires else 0
+    return math.ceil(bubble.timeout) if bubble.timeout > 0 else int(bubble.timeout)
 
 
 def _picture(bubble: Bubble) -> Image:
