@@ -21,6 +21,7 @@ _COMMANDS = {
     "watch": ("tray.cli.watch", "watch"),
     "autostart": ("tray.cli.autostart", "autostart"),
     "mute": ("tray.cli.mute", "mute"),
+    "doctor": ("tray.cli.doctor", "doctor"),
     "demo": ("tray.cli.demo", "demo"),
 }
 """Each command's module and name; the order is that of `--help`."""
