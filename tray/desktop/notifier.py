@@ -140,6 +140,15 @@ class Notifier:
         """What the server says it can do; empty before the first bubble and without a server."""
         return self._server.features
 
+    @property
+    def server(self) -> tuple[str, ...]:
+        """The server's name, vendor, version and specification, as far as it has told them."""
+        return self._server.information
+
+    def take_token(self, bubble: Bubble) -> str | None:
+        """Return the activation token of the click that was just told of, for one use."""
+        return self._server.take_token(bubble.id)
+
     async def start(self) -> None:
         """Connect; returns once it is known whether there is a bus. Never raises."""
         self._connection = asyncio.create_task(self._stay_connected())
