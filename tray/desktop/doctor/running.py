@@ -87,9 +87,9 @@ COMPLAINS = Message(
     "tray-complains",
     Status.WARNING,
     "the tray says: {message}",
-    "see what it says ({code})",
-    "see what it says",
-    do="do what it says; its menu tells when it is over",
+    "the tray met it and goes on without ({code})",
+    "as the message says",
+    do="do what the message says; the tray notices by itself",
 )
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tray.claude.files import json_object, read_small, text_of
 from tray.desktop.doctor.check import Check
 from tray.desktop.doctor.finding import Message, Status
 from tray.session import Kind, Problem, Source, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tray.desktop.doctor.check import Given
     from tray.desktop.doctor.finding import Finding
     from tray.session import Observation
 
 FIRST_TO_TELL = (2, 1, 119)
 """The first client that publishes its status, in a terminal."""
+_RECORD_LIMIT = 1024 * 1024
 
 NONE = Message("sessions-none", Status.OK, "no session is running")
 TELLS = Message(
@@ -68,9 +68,9 @@ PROBLEM = Message(
     "sessions-not-all-seen",
     Status.BROKEN,
     "not everything could be read: {message}",
-    "see what it says ({code})",
+    "a file is unreadable, damaged or in a form that is not known ({code})",
     "sessions may be missing, or shown as unknown",
-    do="do what it says, else report it as a bug",
+    do="do what the message says, else report it as a bug",
 )
 
 
@@ -79,12 +79,18 @@ class Facts(msgspec.Struct, frozen=True):
 
     sessions: tuple[Observation, ...]
     problems: tuple[Problem, ...] = ()
+    published: frozenset[str] = frozenset()
+    """Keys of those whose record has a status."""
 
 
 def gather(given: Given) -> Facts:
     """Look at all sessions once."""
     snapshot, _ = given.survey()
-    return Facts(snapshot.sessions, snapshot.problems)
+    return Facts(
+        snapshot.sessions,
+        snapshot.problems,
+        frozenset(one.key for one in snapshot.sessions if _published(one)),
+    )
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
@@ -94,7 +100,8 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
     if not live and not found:
         found.append(NONE.found())
     for session in live:
-        found.append(_told(session))
+        told = session.source is Source.REGISTRY or session.key in facts.published
+        found.append(TELLS.found(**_values(session)) if told else _silent(session))
         if not session.verified:
             found.append(UNVERIFIED.found(session=called(session)))
     return tuple(found)
@@ -112,25 +119,29 @@ def version_of(text: str | None) -> tuple[int, ...] | None:
     return tuple(map(int, found.groups())) if found is not None else None
 
 
-def _told(session: Observation) -> Finding:
-    return _message(session)(
-        session=called(session),
-        version=session.version or "unknown",
-        entrypoint=session.entrypoint or "by another program",
-        detail=(session.detail if session.source is Source.PROCESS else None)
-        or "it keeps no status in its record",
-    )
+def _values(session: Observation) -> dict[str, object]:
+    return {"session": called(session), "version": session.version or "unknown"}
 
 
-def _message(session: Observation) -> Callable[..., Finding]:
-    if session.source is Source.REGISTRY:
-        return TELLS.found
+def _silent(session: Observation) -> Finding:
+    values = _values(session)
     if session.kind is Kind.HEADLESS:
-        return HEADLESS.found
+        return HEADLESS.found(**values)
     if session.entrypoint not in (None, "cli"):
-        return EMBEDDED.found
+        return EMBEDDED.found(entrypoint=session.entrypoint, **values)
     version = version_of(session.version)
-    return (OLD if version is not None and version < FIRST_TO_TELL else UNPUBLISHED).found
+    if version is not None and version < FIRST_TO_TELL:
+        return OLD.found(**values)
+    # What is said of a process holds no contents; what is said by a transcript may.
+    cause = session.detail if session.source is Source.PROCESS else None
+    return UNPUBLISHED.found(detail=cause or "its record has no status", **values)
+
+
+def _published(session: Observation) -> bool:
+    """Whether a session's record has a status, whatever decided its state."""
+    data = read_small(session.record, _RECORD_LIMIT) if session.record is not None else None
+    found = json_object(data) if data is not None else None
+    return found is not None and text_of(found, "status") is not None
 
 
 CHECK = Check("sessions", "Sessions", gather, findings)

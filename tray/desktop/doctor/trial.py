@@ -63,6 +63,14 @@ UNTOUCHED = Message(
     Status.OK,
     "accepted; still there after {seconds} s, nothing was clicked. It has been withdrawn",
 )
+GONE = Message(
+    "trial-server-ended",
+    Status.BROKEN,
+    "accepted; then the notification server ended",
+    "it crashed or was restarted",
+    "notifications are lost with it; the tray sends them again to the next server",
+    run="sessionbell doctor --notify",
+)
 REFUSED = Message(
     "trial-refused",
     Status.BROKEN,
@@ -98,6 +106,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """How long it stood, or was waited for."""
     clicked: bool = False
     pressed: bool = False
+    gone: bool = False
+    """The server ended meanwhile."""
     reason: int | None = None
     """Of NotificationClosed; `None`: it was not closed."""
 
@@ -128,6 +138,8 @@ def finding(outcome: Outcome) -> Finding:
         return CLICKED.found()
     if outcome.pressed:
         return PRESSED.found()
+    if outcome.gone:
+        return GONE.found()
     if outcome.reason is None:
         return UNTOUCHED.found(seconds=f"{outcome.seconds:.0f}")
     values = {"seconds": f"{outcome.seconds:.1f}", "reason": reason}
@@ -163,7 +175,8 @@ async def _shown(server: _Server, wait: float, accepted: Callable[[], object]) -
     server.on_clicked = lambda _id: note("clicked")
     server.on_button_pressed = lambda _id, _key: note("pressed")
     server.on_closed = lambda _id: over.set()
-    server.on_owner = lambda _former: over.set()
+    # The server may be started only by this.
+    server.on_owner = lambda former: note("gone") if former is not None else None
     test = Notification(
         title="A test of sessionbell",
         message="Click here: the command that sent this waits for it.",
@@ -184,11 +197,6 @@ async def _shown(server: _Server, wait: float, accepted: Callable[[], object]) -
     began = loop.time()
     with suppress(TimeoutError):
         async with asyncio.timeout(wait):
-            await over.wait()
-    # Many servers close a bubble with its click, and tell of that first.
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.2 if over.is_set() and not came else 0):
-            over.clear()
             await over.wait()
     outcome = Outcome(loop.time() - began, "clicked" in came, "pressed" in came, server.reason)
     with suppress(DBusError, OSError, EOFError, TimeoutError):
