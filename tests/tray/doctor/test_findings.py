@@ -264,6 +264,8 @@ def test_what_could_not_be_read_is_broken() -> None:
     ("more", "found"),
     [
         ({"xdg": "/x"}, ["terminal"]),
+        ({"chosen": "foot", "chosen_path": "/foot"}, ["terminal"]),
+        ({"chosen": "gone", "xdg": "/x"}, ["terminal-gone", "terminal"]),
         ({"named": "foot", "named_path": "/foot"}, ["terminal"]),
         ({"known": "/xterm"}, ["terminal"]),
         ({"named": "gone", "known": "/xterm"}, ["terminal-gone", "terminal"]),
@@ -307,10 +309,15 @@ def test_the_log() -> None:
     assert code(writable=False) == "log-unwritable"
 
 
-def test_the_mutes() -> None:
-    assert codes(files.findings(files.Facts("/m", 0))) == ["mutes-none"]
-    assert codes(files.findings(files.Facts("/m", 2))) == ["mutes"]
-    assert codes(files.findings(files.Facts("/m", None))) == ["mutes-broken"]
+def test_the_settings_and_mutes() -> None:
+    def found(**more: object) -> list[str]:
+        plain = {"config_path": "/c", "config": True, "config_error": None}
+        plain |= {"mutes_path": "/m", "mutes": 0}
+        return codes(files.findings(files.Facts(**{**plain, **more})))
+
+    assert found() == ["config", "mutes-none"]
+    assert found(config=False, mutes=2) == ["config-none", "mutes"]
+    assert found(config_error="line 3: x", mutes=None) == ["config-broken", "mutes-broken"]
 
 
 def test_the_surroundings() -> None:

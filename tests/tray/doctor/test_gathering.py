@@ -277,6 +277,19 @@ def test_broken_mutes_are_left_where_they_are(
     assert path.read_text() == "{"
 
 
+def test_broken_settings_are_told_with_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    facts = files.gather(given(tmp_path))
+    assert (facts.config, facts.config_error) == (False, None)
+    (tmp_path / "sessionbell").mkdir()
+    (tmp_path / "sessionbell" / "config.toml").write_text("show_details = true\nidle_after = 'x'\n")
+    facts = files.gather(given(tmp_path))
+    assert facts.config
+    assert "line 2" in facts.config_error
+
+
 def test_the_terminal_named_by_the_environment(tmp_path: Path) -> None:
     (program := tmp_path / "my-terminal").write_text("#!/bin/sh\n")
     program.chmod(0o755)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tray import mutefile
+from tray import configfile, mutefile
 from tray.claude.files import read_small
 from tray.desktop.doctor.check import Check
 from tray.desktop.doctor.finding import Message, Status
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from tray.desktop.doctor.check import Given
     from tray.desktop.doctor.finding import Finding
 
+SETTINGS = Message("config", Status.OK, "the settings are in order ({path})")
+DEFAULTS = Message("config-none", Status.OK, "there is no settings file; the defaults hold")
+SETTINGS_BROKEN = Message(
+    "config-broken",
+    Status.BROKEN,
+    "the settings cannot be used ({path})",
+    "{error}",
+    "the last good settings hold until the next start, then the defaults",
+    run="sessionbell config check",
+)
 MUTES = Message("mutes", Status.OK, "{count} mutes are in force ({path})")
 NO_MUTES = Message("mutes-none", Status.OK, "nothing is muted")
 MUTES_BROKEN = Message(
@@ -33,6 +43,11 @@ MUTES_BROKEN = Message(
 class Facts(msgspec.Struct, frozen=True):
     """What was found of the files."""
 
+    config_path: str
+    config: bool
+    """Whether there is a settings file."""
+    config_error: str | None
+    """What is wrong with it, with its line."""
     mutes_path: str
     mutes: int | None
     """How many are kept; `None`: the file cannot be used."""
@@ -40,18 +55,28 @@ class Facts(msgspec.Struct, frozen=True):
 
 def gather(given: Given) -> Facts:  # noqa: ARG001  (the interface of all checks)
     """Read the files."""
-    path = mutefile.default_path()
-    return Facts(path, _mutes(path))
+    config, mutes = configfile.default_path(), mutefile.default_path()
+    error = None
+    try:
+        configfile.load(config)
+    except configfile.ConfigError as wrong:
+        error = str(wrong)
+    return Facts(config, os.path.lexists(config), error, mutes, _mutes(mutes))
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """Say whether they can be used."""
-    path = facts.mutes_path
+    if facts.config_error is not None:
+        settings = SETTINGS_BROKEN.found(path=facts.config_path, error=facts.config_error)
+    else:
+        settings = (SETTINGS if facts.config else DEFAULTS).found(path=facts.config_path)
     if facts.mutes is None:
-        return (MUTES_BROKEN.found(path=path),)
-    if facts.mutes == 0:
-        return (NO_MUTES.found(),)
-    return (MUTES.found(path=path, count=facts.mutes),)
+        mutes = MUTES_BROKEN.found(path=facts.mutes_path)
+    elif facts.mutes:
+        mutes = MUTES.found(path=facts.mutes_path, count=facts.mutes)
+    else:
+        mutes = NO_MUTES.found()
+    return settings, mutes
 
 
 def _mutes(path: str) -> int | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from tray import configfile
 from tray.desktop.doctor.check import Check
 from tray.desktop.doctor.distribution import families, install
 from tray.desktop.doctor.finding import Message, Status
@@ -49,6 +51,9 @@ class Facts(msgspec.Struct, frozen=True):
     """What was found."""
 
     graphical: bool
+    chosen: str | None = None
+    """What the settings name."""
+    chosen_path: str | None = None
     named: str | None = None
     """What `$TERMINAL` names."""
     named_path: str | None = None
@@ -63,8 +68,13 @@ def gather(given: Given) -> Facts:
     """Look for the programs."""
     path = given.environ.get("PATH")
     named = _program(given.environ)
+    chosen = None
+    with suppress(configfile.ConfigError):  # told by the settings' own check
+        chosen = next(iter(configfile.load().terminal), None)
     return Facts(
         graphical(given.environ),
+        chosen,
+        shutil.which(chosen, path=path) if chosen is not None else None,
         named,
         shutil.which(named, path=path) if named is not None else None,
         shutil.which("xdg-terminal-exec", path=path),
@@ -76,9 +86,12 @@ def gather(given: Given) -> Facts:
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """Say which is opened."""
     found = []
+    if facts.chosen is not None and facts.chosen_path is None:
+        found.append(GONE.found(why="the setting `terminal`", program=facts.chosen))
     if facts.named is not None and facts.named_path is None:
         found.append(GONE.found(why="$TERMINAL", program=facts.named))
     chosen = (
+        (facts.chosen_path, "the setting `terminal`"),
         (facts.xdg, "the desktop's default terminal"),
         (facts.named_path, "$TERMINAL"),
         (facts.known, "the first one found"),

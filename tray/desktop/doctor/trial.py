@@ -198,7 +198,13 @@ async def _shown(server: _Server, wait: float, accepted: Callable[[], object]) -
     with suppress(TimeoutError):
         async with asyncio.timeout(wait):
             await over.wait()
-    outcome = Outcome(loop.time() - began, "clicked" in came, "pressed" in came, server.reason)
+    outcome = Outcome(
+        loop.time() - began,
+        clicked="clicked" in came,
+        pressed="pressed" in came,
+        gone="gone" in came,
+        reason=server.reason,
+    )
     with suppress(DBusError, OSError, EOFError, TimeoutError):
         async with asyncio.timeout(CALL_LIMIT):
             await server.clear(test.identifier)
