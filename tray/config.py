@@ -5,9 +5,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+_DAY = 86_400.0
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=_DAY)]
+Argv = tuple[Annotated[str, msgspec.Meta(min_length=1)], ...]
+Sound = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.-]*$", max_length=100)]
+Clock = Annotated[str, msgspec.Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
+Colour = Annotated[str, msgspec.Meta(pattern=r"^(#[0-9A-Fa-f]{6})?$")]
+Glob = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 EVENTS: tuple[str, ...] = (
     "permission", "question", "plan", "input", "turn_over", "error", "died",
@@ -21,11 +29,11 @@ class AlertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: bool = True
     urgency: Literal["low", "normal", "critical"] = "normal"
-    sound: str = ""
+    sound: Sound = ""
     """A name of the freedesktop sound naming specification; empty: none."""
-    timeout: float = 0.0
+    timeout: Annotated[float, msgspec.Meta(ge=-1, le=_DAY)] = 0.0
     """Seconds on the screen; 0: until it is answered or dismissed; -1: as the server likes."""
-    command: tuple[str, ...] = ()
+    command: Argv = ()
     """A program and its arguments, run when it is told; empty: none."""
 
 
@@ -47,11 +55,11 @@ class Alerts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Holds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a cause must last before it is told."""
 
-    ask: float = 0.3
-    hook: float = 10.0
+    ask: Seconds = 0.3
+    hook: Seconds = 10.0
     """For a permission, at most, while a hook may be answering it."""
-    turn_over: float = 1.0
-    presence: float = 30.0
+    turn_over: Seconds = 1.0
+    presence: Seconds = 30.0
     """At most, while the person is at that very session; 0: not held for that."""
 
 
@@ -60,16 +68,16 @@ class QuietHours(
 ):
     """The time of day without bubbles, `HH:MM` local time; both empty: none."""
 
-    start: str = ""
-    end: str = ""
+    start: Clock = ""
+    end: Clock = ""
 
 
 class Projects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Globs (`fnmatch`) against a session's directory (`~` is the home) and its project's name."""
 
-    ignore: tuple[str, ...] = ()
+    ignore: tuple[Glob, ...] = ()
     """Not shown, counted or told at all."""
-    mute: tuple[str, ...] = ()
+    mute: tuple[Glob, ...] = ()
     """Shown, never told in a bubble."""
 
 
@@ -83,31 +91,31 @@ class Sessions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The icon's colours, `#rrggbb`; empty: the built-in one."""
 
-    blocked: str = ""
-    failed: str = ""
-    finished: str = ""
-    working: str = ""
-    idle: str = ""
-    none: str = ""
-    unknown: str = ""
+    blocked: Colour = ""
+    failed: Colour = ""
+    finished: Colour = ""
+    working: Colour = ""
+    idle: Colour = ""
+    none: Colour = ""
+    unknown: Colour = ""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that `config.toml` can say."""
 
-    idle_after: float = 60.0
+    idle_after: Seconds = 60.0
     """Seconds after which a finished turn is `idle` instead of `needs_input: turn_over`."""
-    turn_over_after: float = 20.0
+    turn_over_after: Seconds = 20.0
     """Seconds since the person's last act after which the end of a turn is worth telling."""
     notifications: bool = True
     """Whether there are bubbles at all."""
     show_details: bool = True
     """Whether bubbles say what is asked, or only that something is."""
-    remind_after: float = 0.0
+    remind_after: Annotated[float, msgspec.Meta(ge=0, le=1440)] = 0.0
     """Minutes after which a blocking ask that is still open is told again; 0: never."""
-    command_timeout: float = 10.0
+    command_timeout: Seconds = 10.0
     """Seconds after which an event's command is ended."""
-    terminal: tuple[str, ...] = ()
+    terminal: Argv = ()
     """The terminal to open, as a program and the arguments before the command it shall run;
     empty: `xdg-terminal-exec`, `$TERMINAL`, else one that is found."""
     alerts: Alerts = Alerts()
