@@ -22,6 +22,7 @@ _COMMANDS = {
     "autostart": ("tray.cli.autostart", "autostart"),
     "mute": ("tray.cli.mute", "mute"),
     "doctor": ("tray.cli.doctor", "doctor"),
+    "config": ("tray.cli.config", "config"),
     "demo": ("tray.cli.demo", "demo"),
 }
 """Each command's module and name; the order is that of `--help`."""
