@@ -12,7 +12,7 @@ import datetime as dt
 import enum
 import json
 import re
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -23,8 +23,11 @@ _SYNTHETIC = "<synthetic>"
 """The model of what the client itself says in the model's place."""
 _NOTHING_SAID = "No response requested."
 """Its answer to nobody, written when a conversation is resumed that was interrupted."""
-_COMMAND = re.compile(r"<(?:command-name|local-command-(?:stdout|stderr|caveat)|bash-)")
-_NOTIFICATION = re.compile(r"<(?:task-notification|teammate-message|cross-session-message)\b")
+_COMMAND = re.compile(r"<(?:command-(?:name|args)|local-command-(?:stdout|stderr|caveat)|bash-)")
+_NOTIFICATION = re.compile(
+    r"<(?:task-notification|teammate-message|cross-session-message|tick|goal|session-start-hook"
+    r"|mcp-(?:resource|resource-update|polling-update)|ultraplan-mode)[\s>]"
+)
 _PREFIX = re.compile(r"\s*<(system-reminder|ide_[a-z_]+)>.*?</\1>\s*", re.DOTALL)
 _FEEDBACK = re.compile(r"the user (?:said|provided the following)", re.IGNORECASE)
 
@@ -164,6 +167,16 @@ class Entry(msgspec.Struct, gc=False):
         return None
 
 
+class UserLine(Protocol):
+    """The fields of a user line by which one without a tool's result is told apart."""
+
+    isMeta: bool | None  # noqa: N815
+    isCompactSummary: bool | None  # noqa: N815
+
+
+PICTURES = frozenset({"image", "document"})
+"""Types of the blocks that a prompt may consist of without a word."""
+
 _decode = msgspec.json.Decoder(Line).decode
 _NOTHING = Line()
 _TITLE_TYPES = frozenset(
@@ -184,7 +197,7 @@ def parse(data: bytes) -> Entry:
     try:
         line = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        lenient = _decode_leniently(data)
+        lenient = decode_leniently(data)
         if lenient is None:
             return Entry(EntryKind.MALFORMED, _NOTHING)
         line = lenient
@@ -274,23 +287,31 @@ def _classify_assistant(line: Line) -> Entry:
 
 
 def _classify_user(line: Line) -> Entry:
-    message = line.message
-    content = message.content if message is not None else None
+    content = line.message.content if line.message is not None else None
     if isinstance(content, list):
         if any(block.type == "tool_result" for block in content):
             return Entry(EntryKind.TOOL_RESULT, line)
         texts = [block.text for block in content if block.type == "text" and block.text]
-        pictures = any(block.type in ("image", "document") for block in content)
+        pictures = any(block.type in PICTURES for block in content)
     else:
         texts = [content] if content else []
         pictures = False
     if bytes(line.toolUseResult) not in (b"", b"null"):
         return Entry(EntryKind.TOOL_RESULT, line)
+    kind, text = tell_user(line, texts, pictures=pictures)
+    return Entry(kind, line, text)
+
+
+def tell_user(line: UserLine, texts: list[str], *, pictures: bool) -> tuple[EntryKind, str]:
+    """Tell what a user line without a tool's result is, and what was said in it.
+
+    `texts` are those of its message, `pictures` whether it has any.
+    """
     text = "\n".join(filter(None, map(_without_prefixes, texts)))
-    return Entry(_user_kind(line, text, pictures=pictures), line, text)
+    return _user_kind(line, text, pictures=pictures), text
 
 
-def _user_kind(line: Line, text: str, *, pictures: bool) -> EntryKind:
+def _user_kind(line: UserLine, text: str, *, pictures: bool) -> EntryKind:
     if text.startswith(_INTERRUPTED):
         kind = EntryKind.INTERRUPTED
     elif line.isCompactSummary:
@@ -317,7 +338,7 @@ def _without_prefixes(text: str) -> str:
     return text[begin:].strip()
 
 
-def _decode_leniently(data: bytes) -> Line | None:
+def decode_leniently(data: bytes) -> Line | None:
     """Decode a line that does not fit, keeping every field that does.
 
     Zeros before it are what a power cut left of a lost write.

@@ -1,0 +1,202 @@
+"""One transcript counted: what is kept of it, and how it is brought up to date."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import stat
+import sys
+import zlib
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from tray.claude.blocks import BLOCK, blocks
+from tray.claude.counting import Tally, count
+from tray.untrusted import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LINE = 200
+"""Characters of a title or prompt in a list."""
+_ATTEMPTS = 4
+"""Looks at a file that is cut off while it is read."""
+_STATX_BTIME = 0x800
+_AT_EMPTY_PATH = 0x1000
+_BTIME_AT = 80
+"""Where `stx_btime` begins in `struct statx` (statx(2)); `stx_mask` is its first field."""
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """By what a file is known to be the same."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    device: int
+    inode: int
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of one transcript."""
+
+    stamp: Stamp
+    created: float | None
+    """When the file was made, Unix seconds; `None` where the file system does not say."""
+    tally: Tally
+    """Of the whole file; its texts are one line each."""
+    offset: int
+    """Where its last whole line ends, bytes."""
+    checksum: int
+    """CRC-32 of what stands before."""
+    state: Tally | None
+    """The sum of that, to go on from; `None` if `tally` is it."""
+
+
+encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def decode(data: bytes) -> Record | None:
+    """Return a record as it was encoded; `None` if it is none."""
+    try:
+        return _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """Return the stamp of a file by what `stat` says."""
+    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino)
+
+
+def count_file(
+    path: str, known: Record | None = None, progress: Callable[[int], None] | None = None
+) -> Record | None:
+    """Count a transcript; go on from what is `known` of it if it has only grown since.
+
+    `progress` is told how many bytes were read. `None` if it is no regular file. Raises OSError.
+    """
+    # Without blocking: a FIFO in the file's place would never answer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        for _ in range(_ATTEMPTS):
+            # Of the open file, for another may have taken its name meanwhile.
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return None
+            record = _count(descriptor, found, known, progress or _ignore)
+            if record is not None:
+                return record
+            known = None
+        raise OSError(None, "the file shrinks while it is read", path)
+    finally:
+        os.close(descriptor)
+
+
+def _ignore(_: int) -> None:
+    """Tell nobody."""
+
+
+def _count(
+    descriptor: int, found: os.stat_result, known: Record | None, progress: Callable[[int], None]
+) -> Record | None:
+    """Count an open file; `None` if it has become shorter meanwhile."""
+    state, offset, checksum = Tally(), 0, 0
+    if known is not None and _has_grown(descriptor, found, known):
+        state = replace(known.state or known.tally)
+        offset, checksum = known.offset, known.checksum
+    tally = state
+    end = offset
+    for data, length, after in blocks(descriptor, offset, found.st_size):
+        whole = data[length - 1] == _FEED
+        if not whole:
+            tally = replace(state)
+        count(tally, data, length)
+        if whole:
+            part = memoryview(data)[:length]
+            as_read = after - end == length
+            checksum = (
+                zlib.crc32(part, checksum) if as_read else _check(descriptor, end, after, checksum)
+            )
+            offset = after
+        progress(after - end)
+        end = after
+    if end < found.st_size:
+        return None
+    clean = _clean(tally)
+    return Record(
+        stamp=stamp_of(found),
+        created=_created(descriptor),
+        tally=clean,
+        offset=offset,
+        checksum=checksum,
+        state=state if state != clean else None,
+    )
+
+
+_FEED = ord("\n")
+
+
+def _has_grown(descriptor: int, found: os.stat_result, known: Record) -> bool:
+    """Whether a file still begins with all that was counted of it."""
+    stamp = known.stamp
+    if (stamp.device, stamp.inode) != (found.st_dev, found.st_ino):
+        return False
+    if not 0 < known.offset <= found.st_size:
+        return False
+    return _check(descriptor, 0, known.offset, 0) == known.checksum
+
+
+def _check(descriptor: int, start: int, end: int, checksum: int) -> int:
+    while start < end:
+        data = os.pread(descriptor, min(BLOCK, end - start), start)
+        if not data:
+            return -1
+        checksum = zlib.crc32(data, checksum)
+        start += len(data)
+    return checksum
+
+
+def _clean(tally: Tally) -> Tally:
+    return replace(
+        tally,
+        custom_title=one_line(tally.custom_title, LINE),
+        ai_title=one_line(tally.ai_title, LINE),
+        last_prompt=one_line(tally.last_prompt, LINE),
+        summary=one_line(tally.summary, LINE),
+        first_prompt=one_line(tally.first_prompt, LINE),
+        tag=one_line(tally.tag, LINE),
+    )
+
+
+def _created(descriptor: int) -> float | None:
+    """Return when a file was made; `os.stat` does not tell that on Linux."""
+    statx = _statx()
+    if statx is None:
+        return None
+    buffer = ctypes.create_string_buffer(256)
+    if statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) != 0:
+        return None
+    raw = buffer.raw
+    if not int.from_bytes(raw[:4], sys.byteorder) & _STATX_BTIME:
+        return None
+    seconds = int.from_bytes(raw[_BTIME_AT : _BTIME_AT + 8], sys.byteorder, signed=True)
+    return seconds + int.from_bytes(raw[_BTIME_AT + 8 : _BTIME_AT + 12], sys.byteorder) / 1e9
+
+
+@functools.cache
+def _statx() -> Callable[..., int] | None:
+    try:
+        function = ctypes.CDLL(None).statx
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = [
+        *(ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint),
+        ctypes.c_char_p,
+    ]
+    function.restype = ctypes.c_int
+    return function  # type: ignore[no-any-return]
