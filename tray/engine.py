@@ -211,6 +211,9 @@ class Engine:
         if not (changed or transitions or problems != self._problems):
             return
         self._problems = problems
+        for change in transitions:
+            session = change.session
+            log.info("session %s: %s, %s", session.key, change.kind.value, session.state.value)
         try:
             self._publish(Update(snapshot, tracked, transitions, problems))
         except Exception:

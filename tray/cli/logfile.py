@@ -39,19 +39,19 @@ class PrivateFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text."""
-        if record.name == "asyncio":
-            # It shows the arguments of what failed, as far as its first line's bracket.
-            plain = logging.makeLogRecord(record.__dict__)
-            first = record.getMessage().partition("\n")[0]
-            plain.msg, plain.args = first.partition("(")[0].partition("<")[0].rstrip(), ()
-            # What was formatted for another handler stands in there, too.
-            plain.exc_text = None
-            return super().format(plain)
-        text, record.exc_text = record.exc_text, None
-        try:
-            return super().format(record)
-        finally:
-            record.exc_text = text
+        plain = logging.makeLogRecord(record.__dict__)
+        plain.exc_text = None  # Another handler's, with the exception's own text.
+        if isinstance(plain.args, tuple):
+            plain.args = tuple(
+                _named(value) if isinstance(value, BaseException) else value for value in plain.args
+            )
+        if not record.name.startswith(OURS):
+            said = plain.getMessage().partition("\n")[0]
+            if record.name == "asyncio":
+                # In brackets it shows the arguments of what failed.
+                said = said.partition("(")[0].partition("<")[0].rstrip()
+            plain.msg, plain.args = said, ()
+        return super().format(plain)
 
     def formatException(self, ei: _Caught) -> str:  # noqa: N802  (the base class's name)
         """Return where an exception was raised and of which kind, and those behind it."""
@@ -139,14 +139,19 @@ def _described(error: BaseException) -> Iterator[str]:
     for number in range(_DEPTH):
         yield "Traceback (most recent call last):" if number == 0 else "from:"
         yield "".join(traceback.format_tb(error.__traceback__)).rstrip("\n")
-        kind = type(error)
-        name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-        # The system's own texts hold no more than a path.
-        if isinstance(error, OSError) and error.errno is not None:
-            yield f"{name}: [{error.errno}] {os.strerror(error.errno)}: {error.filename!r}"
-        else:
-            yield name
+        yield _named(error)
         behind = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if behind is None:
             return
         error = behind
+
+
+def _named(error: BaseException) -> str:
+    """Return an exception's kind, and of its text what cannot quote anything."""
+    kind = type(error)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f": {error.filename!r}" if error.filename is not None else ""
+        return f"{name}: [Errno {error.errno}] {os.strerror(error.errno)}{where}"
+    told = getattr(error, "type", None)  # the name of a D-Bus error
+    return f"{name}: {told}" if isinstance(told, str) else name

@@ -270,6 +270,7 @@ class Notifier:
                 "notification-refused",
                 f"the notification daemon refused a notification ({error}): it is tried again;"
                 " see the menu or `sessionbell list` meanwhile",
+                logged=False,  # It may quote the bubble.
             )
         self._retry_later(slot)
 
@@ -387,11 +388,12 @@ class Notifier:
             " start your desktop's, or install one (dunst, mako, xfce4-notifyd)",
         )
 
-    def _report(self, code: str, message: str) -> None:
+    def _report(self, code: str, message: str, *, logged: bool = True) -> None:
         problem = Problem(code, message)
         if self._problems.get(code) != problem:
             self._problems[code] = problem
-            log.warning(message)
+            if logged:
+                log.warning(message)
             _tell(self._on_problems, self.problems)
 
     def _resolve(self, *codes: str) -> None:
