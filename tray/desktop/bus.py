@@ -1,4 +1,4 @@
-"""The way to the session bus."""
+"""The way to the session bus, and to the system bus."""
 
 from __future__ import annotations
 
@@ -59,10 +59,18 @@ class _Bus(MessageBus):
             super()._finalize(err)
 
 
-async def connect() -> MessageBus:
-    """Connect to the session bus; raises `ConnectionError`, with the cause, if there is none."""
+def system_bus_address() -> str:
+    """Return the address of the machine's system bus."""
+    return os.environ.get("DBUS_SYSTEM_BUS_ADDRESS") or "unix:path=/run/dbus/system_bus_socket"
+
+
+async def connect(address: str | None = None) -> MessageBus:
+    """Connect to a bus, by default the session bus.
+
+    Raises `ConnectionError`, with the cause, if there is none.
+    """
     try:
-        bus = _Bus(session_bus_address(), auth_timeout=CONNECT_LIMIT)
+        bus = _Bus(address or session_bus_address(), auth_timeout=CONNECT_LIMIT)
         async with asyncio.timeout(CONNECT_LIMIT):
             return await bus.connect()
     except ConnectionError:
