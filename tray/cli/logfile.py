@@ -17,6 +17,8 @@ import os
 import traceback
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -132,6 +134,18 @@ def start(verbosity: int = 0) -> None:
         root.removeHandler(handler)
     root.addHandler(console)
     logging.getLogger(OURS).setLevel(console.level)
+
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda _context, _option, value: start(value),
+    help="Say each step on stderr; -vv says all there is to know, contents of sessions too.",
+)
+"""For a command or the group; nothing has to be passed on."""
 
 
 def _described(error: BaseException) -> Iterator[str]:
