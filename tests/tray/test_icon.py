@@ -10,9 +10,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image, ImageChops, ImageFilter
 
-from tray.desktop import icon
+from tray.config import Sessions
+from tray.desktop import icon, looks
 from tray.desktop.icon import Look, draw
 from tray.session import Kind, Observation, Reason, State
 
@@ -64,6 +66,21 @@ def test_the_icon_looks_like_the_session_that_calls_loudest(sessions, expected):
 def test_the_icon_says_when_nobody_looks_at_the_sessions():
     assert icon.look((BLOCKED,), healthy=False) is Look.UNKNOWN
     assert icon.look((), healthy=False) is Look.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("kinds", "look", "count"),
+    [
+        (Sessions(), Look.FAILED, 0),
+        (Sessions(background=False), Look.WORKING, 0),
+        (Sessions(headless=True), Look.BLOCKED, 1),
+    ],
+)
+def test_a_setting_says_which_kinds_count(kinds, look, count):
+    job = replace(FAILED, kind=Kind.BACKGROUND)
+    counted = looks.counted((WORKING, job, replace(BLOCKED, kind=Kind.HEADLESS)), kinds)
+    assert looks.look(counted, healthy=True) is look
+    assert looks.badge(counted) == count
 
 
 def test_the_badge_counts_the_blocked_sessions_only():

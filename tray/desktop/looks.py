@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tray.desktop.glyphs import Look
 from tray.session import Kind, Reason, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tray.config import Sessions
     from tray.session import Observation
 
-__all__ = ["Look", "badge", "counts", "look", "look_of"]
+__all__ = ["Look", "badge", "counted", "counts", "look", "look_of"]
 
 _BY_URGENCY = (
     Look.BLOCKED, Look.FAILED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE,
@@ -47,6 +50,20 @@ def look(sessions: Iterable[Observation], *, healthy: bool) -> Look:
 def badge(sessions: Iterable[Observation]) -> int:
     """Return how many sessions stand still until their person acts."""
     return sum(look_of(session) is Look.BLOCKED for session in sessions)
+
+
+def counted(sessions: Iterable[Observation], kinds: Sessions) -> tuple[Observation, ...]:
+    """Return the sessions that colour the icon and are counted.
+
+    A headless one that is to count does so like one in a terminal.
+    """
+    found = []
+    for session in sessions:
+        if session.kind is Kind.HEADLESS and kinds.headless:
+            found.append(replace(session, kind=Kind.INTERACTIVE))
+        elif session.kind is not Kind.BACKGROUND or kinds.background:
+            found.append(session)
+    return tuple(found)
 
 
 def counts(sessions: Iterable[Observation]) -> dict[str, int]:
