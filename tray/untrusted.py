@@ -52,13 +52,20 @@ def left_to_right(line: str) -> str:
 def _strip(text: str) -> str:
     if _plain(text):
         return text
-    kept = []
-    for char in _ESCAPES.sub("", text):
-        if char.isspace():
-            kept.append(" ")
-        elif char in _JOINERS or unicodedata.category(char) not in _DROPPED_CATEGORIES:
-            kept.append(char)
-    return "".join(kept)
+    return _ESCAPES.sub("", text).translate(_SHOWN)
+
+
+class _Shown(dict[int, str | None]):
+    """What each character is shown as, by its code; looked up once and then known."""
+
+    def __missing__(self, code: int) -> str | None:
+        char = chr(code)
+        kept = char in _JOINERS or unicodedata.category(char) not in _DROPPED_CATEGORIES
+        self[code] = shown = " " if char.isspace() else char if kept else None
+        return shown
+
+
+_SHOWN = _Shown()
 
 
 def _cap(text: str, limit: int) -> str:
