@@ -173,6 +173,75 @@ def test_a_pipe_without_json_gets_a_line_a_change(stage: Stage) -> None:
             process.kill()
 
 
+@contextlib.contextmanager
+def bar(stage: Stage, *arguments: str) -> Iterator[Callable[[], str]]:
+    """Run `watch` with `arguments`; yield what reads its next line, with a deadline."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, "watch", *arguments, "--root", stage.root],
+        stdout=subprocess.PIPE,
+    )
+
+    def line() -> str:
+        assert select.select([process.stdout], [], [], 10)[0], "no line within 10 s"
+        return process.stdout.readline().decode().rstrip("\n")
+
+    with process:
+        try:
+            yield line
+        finally:
+            process.kill()
+
+
+def test_waybar_gets_a_line_at_once_and_at_each_change(stage: Stage) -> None:
+    shop = stage.session("shop-api")
+    shop.prompt("publish it", ago=30)
+    with bar(stage, "--waybar") as line:
+        first = json.loads(line())
+        assert set(first) == {"text", "alt", "class", "tooltip", "percentage"}
+        assert (first["text"], first["class"]) == ("1", "working")
+        shop.ask("Bash", {"command": "npm publish && echo <done>"})
+        asks = json.loads(line())
+        if "npm" not in asks["tooltip"]:  # the record was read before its transcript
+            asks = json.loads(line())
+        assert (asks["text"], asks["class"], asks["percentage"]) == ("1", "blocked", 100)
+        assert "npm publish &amp;&amp; echo &lt;done&gt;" in asks["tooltip"]
+        shop.quit()
+        while (ended := json.loads(line()))["class"] != "none":
+            pass
+        assert ended["text"] == ""
+
+
+def test_a_template_is_filled_in_anew_only_when_it_says_something_else(stage: Stage) -> None:
+    shop, docs = stage.session("shop-api"), stage.session("docs")
+    shop.prompt("publish it", ago=30)
+    docs.prompt("write", ago=30)
+    with bar(stage, "--format", "{blocked}/{total} {project}") as line:
+        assert line() == "0/2 "
+        docs.status("idle")  # changes a state, but nothing that is named
+        shop.ask("Bash", {"command": "npm publish"})
+        assert line() == "1/2 shop-api"
+        shop.answered("ok")
+        assert line() in ("0/2 ", "0/2 docs")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--format", "{waiting}"), "there is no {waiting}; there are blocked"),
+        (("--waybar", "--json"), "exclude each other"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "watch", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 def test_a_terminal_gets_a_table_that_follows(
     stage: Stage, wait_until: Callable[..., object]
 ) -> None:

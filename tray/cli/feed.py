@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from tray.config import Settings
     from tray.engine import Update
 
 _BACKLOG = 256
@@ -37,9 +38,14 @@ class Feed:
 
     def __init__(self, roots: Sequence[str] | None, output: int | None = None) -> None:
         from tray.claude.survey import Surveyor
+        from tray.configfile import SettingsFile
         from tray.engine import Engine
 
+        self._file = SettingsFile()
+        self._file.read()
+
         self._engine = Engine(Surveyor(roots=roots), self._publish)
+        self._engine.configure(self.settings)
         self._lock = threading.Lock()
         self._pending: list[Update] = []
         self._complete = True
@@ -62,6 +68,11 @@ class Feed:
     ) -> None:
         self._engine.stop()
 
+    @property
+    def settings(self) -> Settings:
+        """The person's settings, as of the last `wait`; the last good ones of a broken file."""
+        return self._file.settings
+
     def stalled(self) -> bool:
         """Whether the engine has not looked for so long that nothing can be believed."""
         return self._engine.stalled()
@@ -76,6 +87,8 @@ class Feed:
                 raise BrokenPipeError
             if descriptor == self._bell:
                 os.eventfd_read(self._bell)
+        if self._file.check():
+            self._engine.configure(self.settings)
         with self._lock:
             updates, self._pending = tuple(self._pending), []
             complete, self._complete = self._complete, True

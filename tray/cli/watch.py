@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tray.cli.feed import Delivery
+    from tray.engine import Update
     from tray.session import Problem
 
 HEARTBEAT = 30.0
@@ -24,42 +25,104 @@ _CHECK = 5.0
 """Seconds between two looks at whether the engine still works."""
 
 
+def _template(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Check the value of --format."""
+    if value is not None:
+        from tray.cli import bars
+
+        try:
+            bars.check(value)
+        except bars.TemplateError as error:
+            raise click.BadParameter(str(error)) from None
+    return value
+
+
 @click.command(
     epilog=examples(
         "sessionbell watch",
         "sessionbell watch --json | jq -c 'select(.event == \"transition\")'",
+        "sessionbell watch --waybar",
+        "sessionbell watch --format '{blocked} waiting, {unseen} done, {working} at work'",
+        "sessionbell watch --bell      on a machine reached by ssh",
     )
 )
 @json_option
+@click.option(
+    "--waybar", is_flag=True, help="Print a JSON line for a custom module of waybar at each change."
+)
+@click.option(
+    "--format",
+    "template",
+    metavar="TEMPLATE",
+    callback=_template,
+    help="Print one line after TEMPLATE at each change (polybar, i3blocks, tmux). It may name "
+    "{blocked}, {failed}, {finished}, {unseen}, {working}, {idle}, {unknown}, {total}, and of the "
+    "session that calls first {project} and {reason}; {state} is the icon's.",
+)
+@click.option(
+    "--bell",
+    is_flag=True,
+    help="Ring this terminal's bell and send it a notification (OSC 9 and 777) when a session "
+    "calls.",
+)
 @no_color_option
 @roots_option
-def watch(*, as_json: bool, no_color: bool, roots: Sequence[str]) -> int:
+def watch(
+    *,
+    as_json: bool,
+    waybar: bool,
+    template: str | None,
+    bell: bool,
+    no_color: bool,
+    roots: Sequence[str],
+) -> int:
     """Watch all sessions live, until Ctrl-C.
 
     On a terminal this is a table that follows every change; into a pipe, one line a change.
     With --json it is one JSON object a line: hello, snapshot, then appeared, transition,
     changed, ended, health, and a heartbeat every 30 seconds.
     """
+    if sum((as_json, waybar, template is not None, bell)) > 1:
+        raise click.UsageError("--json, --waybar, --format and --bell exclude each other")
+    if bell and not sys.stdout.isatty():
+        raise click.UsageError("--bell rings the terminal that it is started in; this is none")
     chosen = chosen_roots(roots)
     try:
         if as_json:
             _print_json(chosen)
+        elif waybar or template is not None:
+            _print_bar(chosen, template)
         else:
-            follow(chosen, color=not no_color)
+            follow(chosen, color=not no_color, bell=bell)
     except KeyboardInterrupt:
         return 0
     return 0
 
 
-def follow(roots: Sequence[str] | None, *, color: bool) -> None:
-    """Show every change to a person until interrupted."""
+def follow(roots: Sequence[str] | None, *, color: bool, bell: bool = False) -> None:
+    """Show every change to a person until interrupted; `bell` rings where they should look."""
+    from tray.cli.bell import Bell
     from tray.cli.feed import Feed
     from tray.cli.views import open_view
+    from tray.mutefile import MuteFile
 
-    with Feed(roots, sys.stdout.fileno()) as feed, open_view(color=color) as view:
+    ringer = Bell(os.environ) if bell else None
+    muted = MuteFile()
+    output = sys.stdout.fileno()
+    with Feed(roots, output) as feed, open_view(color=color) as view:
         while True:
-            for update in feed.wait().updates:
+            until = None
+            if ringer is not None:
+                until = time.monotonic() + _CHECK
+                until = until if ringer.wake_at is None else min(until, ringer.wake_at)
+            for update in feed.wait(until).updates:
                 view.show(update)
+                if ringer is not None:
+                    ringer.take(update.tracked)
+            if ringer is not None:
+                mutes = muted.read() if muted.changed() else muted.mutes
+                rung = ringer.ring(time.monotonic(), time.time(), feed.settings, mutes)
+                _write(output, rung)
 
 
 class JsonLines:
@@ -116,6 +179,36 @@ def _print_json(roots: Sequence[str] | None) -> None:
             if printer.started and time.monotonic() >= beat:
                 _write(output, contract.line(contract.heartbeat(time.time())))
                 beat = time.monotonic() + HEARTBEAT
+
+
+def _print_bar(roots: Sequence[str] | None, template: str | None) -> None:
+    """Print waybar's JSON, or `template` filled in, whenever that changes."""
+    import orjson
+
+    from tray.cli import bars
+    from tray.cli.feed import Feed
+    from tray.engine import STALLED
+
+    sys.stdout.flush()
+    output = sys.stdout.fileno()
+    printed: bytes | None = None
+    newest: Update | None = None
+    with Feed(roots, output) as feed:
+        while True:
+            delivery = feed.wait(time.monotonic() + _CHECK)
+            newest = delivery.updates[-1] if delivery.updates else newest
+            if newest is None:
+                continue
+            sessions, problems = newest.tracked.sessions, newest.problems
+            stalled = feed.stalled()
+            if template is not None:
+                line = bars.fill(template, sessions, healthy=not stalled).encode()
+            else:
+                told = (STALLED, *problems) if stalled else problems
+                line = orjson.dumps(bars.waybar(sessions, told, healthy=not stalled))
+            if line != printed:
+                printed = line
+                _write(output, line + b"\n")
 
 
 def _write(descriptor: int, data: bytes) -> None:

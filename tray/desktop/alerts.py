@@ -140,15 +140,14 @@ def _plan(memory: Memory, tracked: Tracked, now: float, around: Circumstances) -
     def made(name: str, parts: list[tuple[Entry, Track]]) -> Bubble:
         return compose(name, parts, around.settings, discreet=discreet)
 
-    news = [
-        Told(
-            event_of(kind_of(entry, tracks[entry.session])),
-            tracks[entry.session].session,
-            made(entry.bubble, [(entry, tracks[entry.session])]).title,
-        )
-        for entry in told
-        if entry.ask not in known and entry.on_screen
-    ]
+    news = []
+    for entry in told:
+        # What was there before the tray is no news, as its one quiet bubble is no alarm.
+        if entry.ask not in known and entry.on_screen and not entry.alert.first:
+            track = tracks[entry.session]
+            alone = made(entry.bubble, [(entry, track)])
+            event = event_of(kind_of(entry, track))
+            news.append(Told(event, track.session, alone.title, alone.body))
     return Plan(
         Memory(tuple(told), away=around.away, returns=returns),
         tuple(made(name, parts) for name, parts in shown.items()),

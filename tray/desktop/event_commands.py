@@ -50,6 +50,8 @@ class Told(msgspec.Struct, frozen=True):
     session: Observation
     title: str = ""
     """The bubble's title."""
+    body: str = ""
+    """The bubble's text, lines separated by line feeds; empty where it is to tell no details."""
 
 
 def event_of(kind: AlertKind) -> str:
