@@ -199,4 +199,4 @@ def _statx() -> Callable[..., int] | None:
         ctypes.c_char_p,
     ]
     function.restype = ctypes.c_int
-    return function  # type: ignore[no-any-return]
+    return function
