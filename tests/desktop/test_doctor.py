@@ -54,6 +54,18 @@ def test_the_notification_server_is_found(notifyd: Xfce, given: Given) -> None:
     assert notifications.findings(facts)[0].code == "notifications"
 
 
+def test_do_not_disturb_is_told(notifyd: Xfce, given: Given) -> None:
+    setting = ["xfconf-query", "-c", "xfce4-notifyd", "-p", "/do-not-disturb"]
+    subprocess.run(
+        [*setting, "-n", "-t", "bool", "-s", "true"], env=notifyd.environment, check=True
+    )
+    try:
+        found = [one.code for one in notifications.findings(notifications.gather(given))]
+    finally:
+        subprocess.run([*setting, "-r"], env=notifyd.environment, check=True)
+    assert "notifications-inhibited" in found
+
+
 @pytest.mark.parametrize(
     ("place", "code"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +17,8 @@ from tray.desktop.doctor.distribution import families, install
 from tray.desktop.doctor.finding import Message, Status
 from tray.desktop.doctor.session_bus import graphical
 from tray.desktop.notification_server import NAME, PATH
+from tray.desktop.person.inhibited import NotificationState
+from tray.desktop.person.link import Owner
 
 if TYPE_CHECKING:
     from dbus_fast.aio import MessageBus
@@ -81,7 +84,7 @@ INHIBITED = Message(
     "notifications-inhibited",
     Status.NOTE,
     "{name} holds notifications back: do not disturb is on",
-    "its property Inhibited says so",
+    "you or an application turned it on, or it came on by itself",
     "notifications are shown once that ends, or in its list only",
     do="turn do not disturb off in the desktop's notification settings",
 )
@@ -144,6 +147,7 @@ async def _ask(bus: MessageBus) -> Facts:
             if not await ask_bus(bus, "NameHasOwner", NAME):
                 startable = NAME in await ask_bus(bus, "ListActivatableNames")
                 return msgspec.structs.replace(unknown, startable=startable)
+            owner = await ask_bus(bus, "GetNameOwner", NAME)
             name, _vendor, version, _spec = await call(bus, _call("GetServerInformation"))
             (features,) = await call(bus, _call("GetCapabilities"))
     except (TimeoutError, DBusError, ValueError):
@@ -156,26 +160,17 @@ async def _ask(bus: MessageBus) -> Facts:
         name=str(name),
         version=str(version),
         features=frozenset(map(str, features)),
-        inhibited=await _inhibited(bus),
+        inhibited=await _inhibited(bus, owner),
     )
 
 
-async def _inhibited(bus: MessageBus) -> bool:
-    """Whether do-not-disturb is on, where the server says (KDE's does)."""
-    question = Call(
-        destination=NAME,
-        path=PATH,
-        interface="org.freedesktop.DBus.Properties",
-        member="Get",
-        signature="ss",
-        body=[NAME, "Inhibited"],
-    )
-    try:
-        async with asyncio.timeout(CALL_LIMIT / 2):
-            (value,) = await call(bus, question)
-            return value.value is True
-    except (TimeoutError, DBusError, OSError, EOFError):
-        return False
+async def _inhibited(bus: MessageBus, unique_name: str) -> bool:
+    """Whether do-not-disturb is on, where that is to be known."""
+    state = NotificationState(lambda _name: None)
+    with suppress(TimeoutError, DBusError, OSError, EOFError, ValueError):
+        async with asyncio.timeout(CALL_LIMIT):
+            await state.look(Owner(bus, unique_name))
+    return state.inhibited is True
 
 
 def _call(member: str) -> Call:
