@@ -92,7 +92,7 @@ DESKTOPS: dict[str, Desktop] = {
         _missing(
             "mate",
             "the panel's Notification Area does not take such icons",
-            run="gsettings set org.mate.panel enable-sni-support true",
+            do="run `gsettings set org.mate.panel enable-sni-support true`, log out and in",
         ),
     ),
     "x-cinnamon": Desktop(
@@ -115,8 +115,8 @@ DESKTOPS: dict[str, Desktop] = {
         "COSMIC",
         _missing(
             "cosmic",
-            "no panel has the applet Notification Tray",
-            do="open Settings, Desktop, Panel, Configure panel applets, and add Notification Tray",
+            "no panel has the applet Notifications Tray",
+            do="open Settings, Desktop, Panel, Configure panel applets; add Notifications Tray",
         ),
     ),
     "unity": Desktop(
@@ -162,9 +162,7 @@ _SAME = {
     "pop": "gnome",
     "zorin": "gnome",
     "plasma": "kde",
-    "lxde": "lxqt",
     "cinnamon": "x-cinnamon",
-    "budgie:gnome": "budgie",
     "unity7": "unity",
     "river": "wlroots",
     "labwc": "wlroots",
