@@ -133,10 +133,6 @@ class Link:
             task.cancel()
             await asyncio.wait((task,))
 
-    def owned(self, name: str) -> bool:
-        """Whether anybody has that name now."""
-        return name in self._owners
-
     def owner(self, name: str) -> Owner | None:
         """Return who has that name now."""
         if self._bus is None or name not in self._owners:
