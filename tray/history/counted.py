@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 import stat
+import struct
 import sys
 import zlib
 from typing import TYPE_CHECKING
@@ -30,55 +31,55 @@ _BTIME_AT = 80
 """Where `stx_btime` begins in `struct statx` (statx(2)); `stx_mask` is its first field."""
 
 
-class Stamp(msgspec.Struct, frozen=True, array_like=True):
-    """By what a file is known to be the same."""
+class Progress(msgspec.Struct, frozen=True, array_like=True):
+    """How far a transcript has been counted, for when it has grown."""
 
-    size: int
-    mtime_ns: int
-    ctime_ns: int
     device: int
     inode: int
-
-
-class Record(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of one transcript."""
-
-    stamp: Stamp
-    created: float | None
-    """When the file was made, Unix seconds; `None` where the file system does not say."""
-    tally: Tally
-    """Of the whole file; its texts are one line each."""
     offset: int
     """Where its last whole line ends, bytes."""
     checksum: int
     """CRC-32 of what stands before."""
-    state: Tally | None
-    """The sum of that, to go on from; `None` if `tally` is it."""
+    state: Tally
+    """The sum of that."""
+
+
+class Count(msgspec.Struct, frozen=True):
+    """What a whole transcript adds up to."""
+
+    stamp: bytes
+    """By which the file is known to be the same."""
+    tally: Tally
+    """Its texts are one line each."""
+    size: int
+    modified: float
+    """Unix seconds, as `created`."""
+    created: float
+    progress: Progress
 
 
 encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Record).decode
+_decode = msgspec.msgpack.Decoder(Progress).decode
+_pack = struct.Struct("=QqqQQ").pack
 
 
-def decode(data: bytes) -> Record | None:
-    """Return a record as it was encoded; `None` if it is none."""
+def decode(data: bytes | None) -> Progress | None:
+    """Return how far a file was counted, as it was encoded; `None` if that is nothing."""
     try:
-        return _decode(data)
+        return _decode(data) if data is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def stamp_of(found: os.stat_result) -> Stamp:
-    """Return the stamp of a file by what `stat` says."""
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino)
+def stamp_of(found: os.stat_result) -> bytes:
+    """Return the stamp of a file by what `stat` says: size, times, and which file it is."""
+    return _pack(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino)
 
 
-def count_file(
-    path: str, known: Record | None = None, progress: Callable[[int], None] | None = None
-) -> Record | None:
+def count_file(path: bytes | str, known: Progress | None = None) -> Count | None:
     """Count a transcript; go on from what is `known` of it if it has only grown since.
 
-    `progress` is told how many bytes were read. `None` if it is no regular file. Raises OSError.
+    `None` if it is no regular file. Raises OSError.
     """
     # Without blocking: a FIFO in the file's place would never answer.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -88,26 +89,20 @@ def count_file(
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 return None
-            record = _count(descriptor, found, known, progress or _ignore)
-            if record is not None:
-                return record
+            counted = _count(descriptor, found, known)
+            if counted is not None:
+                return counted
             known = None
         raise OSError(None, "the file shrinks while it is read", path)
     finally:
         os.close(descriptor)
 
 
-def _ignore(_: int) -> None:
-    """Tell nobody."""
-
-
-def _count(
-    descriptor: int, found: os.stat_result, known: Record | None, progress: Callable[[int], None]
-) -> Record | None:
+def _count(descriptor: int, found: os.stat_result, known: Progress | None) -> Count | None:
     """Count an open file; `None` if it has become shorter meanwhile."""
     state, offset, checksum = Tally(), 0, 0
     if known is not None and _has_grown(descriptor, found, known):
-        state = replace(known.state or known.tally)
+        state = replace(known.state)
         offset, checksum = known.offset, known.checksum
     tally = state
     end = offset
@@ -123,28 +118,26 @@ def _count(
                 zlib.crc32(part, checksum) if as_read else _check(descriptor, end, after, checksum)
             )
             offset = after
-        progress(after - end)
         end = after
     if end < found.st_size:
         return None
-    clean = _clean(tally)
-    return Record(
+    created = _created(descriptor)
+    return Count(
         stamp=stamp_of(found),
-        created=_created(descriptor),
-        tally=clean,
-        offset=offset,
-        checksum=checksum,
-        state=state if state != clean else None,
+        tally=_clean(tally),
+        size=found.st_size,
+        modified=found.st_mtime_ns / 1e9,
+        created=min(found.st_mtime_ns, found.st_ctime_ns) / 1e9 if created is None else created,
+        progress=Progress(found.st_dev, found.st_ino, offset, checksum, state),
     )
 
 
 _FEED = ord("\n")
 
 
-def _has_grown(descriptor: int, found: os.stat_result, known: Record) -> bool:
+def _has_grown(descriptor: int, found: os.stat_result, known: Progress) -> bool:
     """Whether a file still begins with all that was counted of it."""
-    stamp = known.stamp
-    if (stamp.device, stamp.inode) != (found.st_dev, found.st_ino):
+    if (known.device, known.inode) != (found.st_dev, found.st_ino):
         return False
     if not 0 < known.offset <= found.st_size:
         return False

@@ -9,20 +9,28 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import zlib
 from typing import TYPE_CHECKING, Self
 
+from tray.claude.counting import Tally
+from tray.history.past import Past
 from tray.session import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-VERSION = 1
-"""To be raised whenever records are counted or kept in another way: the others are dropped."""
+_COUNTING = 1
+"""To be raised whenever lines are counted in another way: what was counted before is dropped."""
+_KEPT = (_COUNTING, Past.__struct_fields__, Tally.__struct_fields__)
+VERSION = zlib.crc32(repr(_KEPT).encode()) & 0x7FFF_FFFF
+"""Of what is in the file; SQLite keeps it as a signed number of 32 bits."""
+Row = tuple[bytes, bytes, bytes, bytes]
+"""Path, stamp, what is told of the file, and how far it was counted."""
 _PATIENCE = 0.5
 """Seconds to wait for another process that writes; it takes milliseconds."""
 _SCHEMA = """
-    CREATE TABLE files (path BLOB PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE files (path BLOB PRIMARY KEY, stamp BLOB, past BLOB, progress BLOB);
     CREATE TABLE roots (path BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 
@@ -61,18 +69,24 @@ class Index:
         self._database = None
         self._opened = False
 
-    def load(self) -> dict[bytes, bytes]:
-        """Return every record by its file's path, both as they were stored."""
-        return {path: record for path, record in self._read("SELECT path, record FROM files")}
+    def load(self) -> dict[bytes, tuple[bytes, bytes]]:
+        """Return each file's stamp and what is told of it, by path, all as it was stored."""
+        rows = self._read("SELECT path, stamp, past FROM files")
+        return {path: (stamp, past) for path, stamp, past in rows}
+
+    def progress(self, path: bytes) -> bytes | None:
+        """Return how far a file was counted, as it was stored."""
+        rows = self._read("SELECT progress FROM files WHERE path = ?", path)
+        return rows[0][0] if rows else None
 
     def roots(self) -> tuple[bytes, ...]:
         """Return the config roots that were seen once."""
         return tuple(path for (path,) in self._read("SELECT path FROM roots ORDER BY path"))
 
-    def store(self, records: Iterable[tuple[bytes, bytes]], gone: Iterable[bytes] = ()) -> None:
-        """Keep records by path, all or none, and drop those of files that are `gone`."""
+    def store(self, rows: Iterable[Row], gone: Iterable[bytes] = ()) -> None:
+        """Keep files' rows, all or none, and drop those of files that are `gone`."""
         self._write(
-            ("INSERT OR REPLACE INTO files VALUES (?, ?)", list(records)),
+            ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", list(rows)),
             ("DELETE FROM files WHERE path = ?", [(path,) for path in gone]),
         )
 
@@ -80,19 +94,19 @@ class Index:
         """Keep config roots for when no process shows them."""
         self._write(("INSERT OR IGNORE INTO roots VALUES (?)", [(root,) for root in roots]))
 
-    def _read(self, query: str) -> list[tuple[bytes, ...]]:
+    def _read(self, query: str, *values: bytes) -> list[tuple[bytes, ...]]:
         for _ in range(2):
             database = self._open()
             if database is None:
                 return []
             try:
-                return database.execute(query).fetchall()
+                return database.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 if not self._start_anew(error):
                     return []
         return []
 
-    def _write(self, *changes: tuple[str, list[tuple[bytes, ...]]]) -> None:
+    def _write(self, *changes: tuple[str, Sequence[tuple[bytes, ...]]]) -> None:
         wanted = [(statement, rows) for statement, rows in changes if rows]
         database = self._open() if wanted else None
         if database is None:

@@ -20,8 +20,11 @@ class Place(msgspec.Struct, frozen=True):
     """`local`, the name of a remote, or `kept`."""
 
 
-class Past(msgspec.Struct, frozen=True):
-    """One transcript and all that a list tells of it."""
+class Past(msgspec.Struct, frozen=True, array_like=True):
+    """One transcript and all that a list tells of it.
+
+    The index keeps it as it is: a field that is added or moved makes that count anew by itself.
+    """
 
     transcript: str
     """Path of the file."""
