@@ -26,6 +26,9 @@ pytestmark = pytest.mark.asyncio
 PYTHON = "/usr/bin/python3"
 SERVICES = Path("/usr/share/dbus-1/services")
 XFCE4_NOTIFYD = Path("/usr/lib/x86_64-linux-gnu/xfce4/notifyd/xfce4-notifyd")
+SCHEMA = Path("/usr/share/glib-2.0/schemas/org.gnome.desktop.notifications.gschema.xml")
+HAS_XFCE = XFCE4_NOTIFYD.is_file() and shutil.which("xfconf-query") is not None
+HAS_GSETTINGS = SCHEMA.is_file() and shutil.which("gsettings") is not None
 MANAGER = "/org/freedesktop/login1"
 MOCK = "org.freedesktop.DBus.Mock"
 LOGIN_SESSION = f"{MANAGER}/session/c2"
@@ -127,7 +130,7 @@ async def caller(desk):
 async def has_owner(caller, address, name):
     bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
     async with asyncio.timeout(15):
-        while (await caller(address, *bus, "NameHasOwner", "s", name)) != [True]:
+        while await caller(address, *bus, "NameHasOwner", "s", name) != [True]:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -272,7 +275,7 @@ async def test_dunst_that_is_paused_says_so(desk, x, caller):
 
 
 async def test_xfces_do_not_disturb_is_followed(desk, x, caller):
-    if not XFCE4_NOTIFYD.is_file() or shutil.which("xfconf-query") is None:
+    if not HAS_XFCE:
         pytest.skip("not installed: xfce4-notifyd xfconf")
     desk.environment["DISPLAY"] = x.display
     desk.start(str(XFCE4_NOTIFYD))
@@ -291,8 +294,7 @@ async def test_xfces_do_not_disturb_is_followed(desk, x, caller):
 
 
 async def test_gnomes_do_not_disturb_is_followed(desk, x, caller):
-    schema = Path("/usr/share/glib-2.0/schemas/org.gnome.desktop.notifications.gschema.xml")
-    if shutil.which("gsettings") is None or not schema.is_file():
+    if not HAS_GSETTINGS:
         pytest.skip(
             "not installed: libglib2.0-bin gsettings-desktop-schemas dconf-gsettings-backend"
         )
