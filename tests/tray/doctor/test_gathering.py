@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from dbus_fast import Message as DBusMessage
+from dbus_fast import MessageType, Variant
+from dbus_fast.aio import MessageBus
 
 from tests import session_bus
+from tests.tray import notification_daemon
 from tests.tray.notification_daemon import Daemon
 from tests.tray.tray_host import Host
+from tray import __version__
 from tray.cli.lock import only_one
 from tray.demo.stage import Stage
 from tray.desktop.bus_object import Told
 from tray.desktop.doctor import (
+    ask,
     config_roots,
     distribution,
     examination,
@@ -39,7 +45,8 @@ from tray.desktop.doctor import (
 from tray.desktop.doctor import session_bus as bus_check
 from tray.desktop.doctor.check import Check, Given
 from tray.desktop.doctor.finding import Message, Status
-from tray.desktop.service import Service
+from tray.desktop.doctor.health import Health, encode
+from tray.desktop.service import NAME, Service
 from tray.mutefile import MuteFile
 from tray.mutes import Mutes, Scope, mute
 
@@ -121,8 +128,9 @@ async def test_a_desktop_without_tray_and_notifications(
 @needs_bus
 @pytest.mark.asyncio
 async def test_peers_that_hang_are_told_as_hanging(
-    bus: session_bus.SessionBus, tmp_path: Path
+    bus: session_bus.SessionBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(notifications, "CALL_LIMIT", 0.7)
     daemon = await Daemon().start(bus.address)
     daemon.hangs = True
     assert await codes(notifications.CHECK, given(tmp_path)) == ["notifications-hang"]
@@ -153,6 +161,45 @@ async def test_the_running_tray_is_asked(bus: session_bus.SessionBus, tmp_path: 
     assert "tray-outdated" not in [one.code for one in running.findings(facts)]
 
 
+@needs_bus
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (encode(Health(__version__, 7, 0.0, 1.0, sessions=3)), "tray-well"),
+        (encode(Health(__version__, 7, 0.0, 99.0)), "tray-stalled"),
+        ("no JSON", "tray-runs"),
+        (None, "tray-hangs"),
+    ],
+)
+async def test_the_trays_health(
+    bus: session_bus.SessionBus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str | None,
+    code: str,
+) -> None:
+    monkeypatch.setattr(running, "CALL_LIMIT", 0.7 if answer is None else 30.0)
+    connection = await MessageBus(bus.address).connect()
+
+    def reply(message: DBusMessage) -> DBusMessage | bool | None:
+        if message.message_type is not MessageType.METHOD_CALL:
+            return None
+        if message.member == "Get":
+            return DBusMessage.new_method_return(message, "v", [Variant("s", __version__)])
+        if message.member == "Health":
+            told = answer is not None
+            return DBusMessage.new_method_return(message, "s", [answer]) if told else True
+        return None
+
+    connection.add_message_handler(reply)
+    await connection.request_name(NAME)
+    found = await codes(running.CHECK, given(tmp_path))
+    assert found[-1] == code
+    connection.disconnect()
+    await connection.wait_for_disconnect()
+
+
 def test_the_lock_is_seen_and_never_taken(tmp_path: Path) -> None:
     path = tmp_path / "sessionbell.lock"
     assert running.lock_holder(str(path)) is None
@@ -163,7 +210,11 @@ def test_the_lock_is_seen_and_never_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("deaf_bus")
-def test_a_bus_that_hangs_costs_a_moment_only(tmp_path: Path) -> None:
+def test_a_bus_that_hangs_costs_a_moment_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (ask, bus_check):
+        monkeypatch.setattr(module, "CALL_LIMIT", 0.1)
     # All checks at once; each has its own limit, so none is cut off from outside.
     found = {
         section.name: [one.code for one in section.findings]
@@ -364,6 +415,27 @@ async def test_a_test_notification_that_nobody_touches_is_withdrawn(
     assert arguments[6]["desktop-entry"].value == "io.github.sessionbell.SessionBell"
     assert daemon.screen == {}
     await daemon.stop()
+
+
+@needs_bus
+def test_a_server_that_the_test_notification_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (service := tmp_path / "notifications.service").write_text(
+        "[D-BUS Service]\nName=org.freedesktop.Notifications\n"
+        f"Exec={sys.executable} {notification_daemon.__file__} {tmp_path}/calls\n"
+    )
+    started = session_bus.SessionBus(tmp_path, [service])
+    started.start({**os.environ, "PYTHONPATH": os.getcwd()})
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", started.address)
+    try:
+        (found,) = notifications.findings(notifications.gather(given(tmp_path)))
+        assert found.code == "notifications-startable"
+        assert not (tmp_path / "calls").exists()
+        assert trial.trial(wait=0.3).code == "trial-untouched"
+    finally:
+        started.stop()
+    assert "Notify" in (tmp_path / "calls").read_text().split()
 
 
 @needs_bus
