@@ -95,6 +95,8 @@ class Entry:
     """How often it was told again."""
     waited: float | None = None
     """Seconds it had been waiting when it was told again."""
+    noticed: bool = False
+    """The person was at its session when it was to be told."""
     said: str = ""
     """A finished turn's text, kept for as long as the session then works on by itself."""
 
@@ -128,6 +130,25 @@ _CATEGORIES = {
     AlertKind.JOB_DONE: "x-sessionbell.job",
     AlertKind.JOB_FAILED: "x-sessionbell.job",
 }
+_IN_SHORT = {
+    AlertKind.PERMISSION: "permission",
+    AlertKind.QUESTION: "question",
+    AlertKind.PLAN: "plan",
+    AlertKind.INPUT: "input",
+    AlertKind.TURN_OVER: "finished",
+    AlertKind.ERROR: "error",
+    AlertKind.DIED: "ended",
+    AlertKind.JOB_DONE: "background job done",
+    AlertKind.JOB_FAILED: "background job failed",
+}
+_COUNTED = (
+    (BLOCKING_ALERTS, "is waiting for you", "are waiting for you"),
+    ({AlertKind.ERROR, AlertKind.JOB_FAILED}, "stopped with an error", "stopped with an error"),
+    ({AlertKind.TURN_OVER, AlertKind.JOB_DONE}, "has finished", "have finished"),
+    ({AlertKind.DIED}, "ended unexpectedly", "ended unexpectedly"),
+)
+"""How a bubble about several sessions begins: which kinds are counted together, and the words for
+one and for more."""
 _LOUDNESS = ("low", "normal", "critical")
 _LOOKS = {
     AlertKind.TURN_OVER: Look.FINISHED,
@@ -159,7 +180,7 @@ def compose(
             "" if hides else _context(track.session),
         )
     elif not name.startswith("error/"):
-        title = f"{len(parts)} sessions are waiting for you"
+        title = _count([kind_of(*part) for part in parts])
         named = zip(_labels(sessions), parts, strict=True)
         body = _lines(*_some(f"{label}: {_short(*part)}" for label, part in named))
     else:
@@ -206,7 +227,19 @@ def _says(kind: AlertKind, entry: Entry, session: Observation) -> str:
 
 
 def _short(entry: Entry, track: Track) -> str:
-    return one_line(text(track.session.detail) or kind_of(entry, track).value, 80)
+    kind = kind_of(entry, track)
+    return one_line(_says(kind, entry, track.session) or _IN_SHORT[kind], 80)
+
+
+def _count(kinds: Sequence[AlertKind]) -> str:
+    """Say of how many sessions what is told."""
+    said: list[str] = []
+    for counted, one, more in _COUNTED:
+        number = sum(kind in counted for kind in kinds)
+        if number:
+            sessions = "" if said else " session" if number == 1 else " sessions"
+            said.append(f"{number}{sessions} {one if number == 1 else more}")
+    return ", ".join(said)
 
 
 def _label(session: Observation) -> str:
