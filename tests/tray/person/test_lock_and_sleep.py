@@ -42,6 +42,22 @@ async def test_a_login_that_is_locked_already_is_known_to_be(on_system, followed
     assert on_system.called("GetSession")[0].body == ["2"]
 
 
+async def test_logind_that_does_not_know_of_sleep_still_tells_the_lock(on_system, followed):
+    logind(on_system, locked=True)
+    del on_system.properties[MANAGER, f"{LOGIND}.Manager"]
+    await on_system.appear(LOGIND)
+    person = await followed.start({"XDG_SESSION_ID": "2"})
+    await until(lambda: person.locked)
+
+
+async def test_logind_that_is_about_to_sleep_is_known_to_be(on_system, followed):
+    on_system.properties[MANAGER, f"{LOGIND}.Manager"] = {"PreparingForSleep": Variant("b", True)}
+    await logind(on_system).appear(LOGIND)
+    person = await followed.start({"XDG_SESSION_ID": "2"})
+    await until(lambda: person.away)
+    assert not person.locked
+
+
 async def test_lock_and_unlock_are_told_as_they_happen(on_system, followed):
     await logind(on_system).appear(LOGIND)
     person = await followed.start({"XDG_SESSION_ID": "2"})
@@ -58,12 +74,14 @@ async def test_another_login_that_is_locked_does_not_matter(on_system, followed)
     await logind(on_system).appear(LOGIND)
     on_system.properties[OTHER, f"{LOGIND}.Session"] = {}
     person = await followed.start({"XDG_SESSION_ID": "2"})
-    await until(lambda: on_system.called("GetAll"))
+    await until(lambda: person._login.locked is False)
+    looks = len(on_system.called("GetAll"))
     on_system.change(OTHER, f"{LOGIND}.Session", LockedHint=Variant("b", True))
+    await person._system._bus.introspect("org.freedesktop.DBus", "/org/freedesktop/DBus")
+    assert not person.locked
     on_system.change(SESSION, f"{LOGIND}.Session", LockedHint=Variant("b", True))
     await until(lambda: person.locked)
-    on_system.change(SESSION, f"{LOGIND}.Session", LockedHint=Variant("b", False))
-    await until(lambda: not person.locked)
+    assert len(on_system.called("GetAll")) == looks + 1
 
 
 async def test_a_session_without_a_screen_gives_way_to_the_one_that_has_it(on_system, followed):

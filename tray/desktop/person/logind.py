@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dbus_fast.errors import DBusError
@@ -68,7 +69,9 @@ class Login:
     async def look(self, owner: Owner) -> None:
         """Find the session and read it."""
         self._owner = owner.unique_name
-        asleep = await owner.read(_PATH, _MANAGER, "PreparingForSleep")
+        asleep: object = False
+        with suppress(DBusError):
+            asleep = await owner.read(_PATH, _MANAGER, "PreparingForSleep")
         self._known = True
         self._on_sleep(asleep is True)
         self._session = None
