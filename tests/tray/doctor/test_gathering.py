@@ -32,6 +32,7 @@ from tray.desktop.doctor import (
     distribution,
     examination,
     files,
+    focus,
     inotify,
     installation,
     log_file,
@@ -46,6 +47,7 @@ from tray.desktop.doctor import session_bus as bus_check
 from tray.desktop.doctor.check import Check, Given
 from tray.desktop.doctor.finding import Message, Status
 from tray.desktop.doctor.health import Health, encode
+from tray.desktop.focus.place import FocusError
 from tray.desktop.service import NAME, Service
 from tray.mutefile import MuteFile
 from tray.mutes import Mutes, Scope, mute
@@ -53,6 +55,8 @@ from tray.mutes import Mutes, Scope, mute
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
+
+    from tray.session import Observation
 
 needs_bus = pytest.mark.skipif(session_bus.MISSING is not None, reason=str(session_bus.MISSING))
 DESKTOP = {"DISPLAY": ":9", "XDG_CURRENT_DESKTOP": "XFCE", "PATH": os.environ["PATH"]}
@@ -249,6 +253,32 @@ def test_a_check_that_never_ends_is_left_behind(tmp_path: Path) -> None:
 def test_checks_have_names_of_their_own() -> None:
     names = [check.name for check in examination.CHECKS]
     assert len(set(names)) == len(names) > 10
+
+
+def test_the_way_to_each_session_is_told(tmp_path: Path) -> None:
+    class Way:
+        def explain(self) -> str:
+            return "tmux pane %3, then kitty"
+
+    def find(session: Observation, desktop: dict[str, str]) -> Way | None:
+        assert desktop["DISPLAY"] == ":9"
+        if session.project == "broken":
+            raise FocusError("kitty does not answer")
+        return Way() if session.project == "shop" else None
+
+    with Stage() as stage:
+        for project in ("shop", "docs", "broken"):
+            stage.session(project)
+        where = given(tmp_path, roots=(stage.root,), find_way=find)
+        found = {one.what.split(" ")[0]: one for one in focus.findings(focus.gather(where))}
+        assert focus.gather(given(tmp_path, roots=(stage.root,))) == ()
+    assert {project: one.code for project, one in found.items()} == {
+        "shop": "focus",
+        "docs": "focus-none",
+        "broken": "focus-fails",
+    }
+    assert found["shop"].what.endswith(": tmux pane %3, then kitty")
+    assert found["broken"].cause == "kitty does not answer"
 
 
 def test_live_sessions_and_their_folder(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tray.desktop.doctor.finding import Finding
-    from tray.session import Snapshot
+    from tray.desktop.doctor.focus import Explained
+    from tray.session import Observation, Snapshot
 
 F = TypeVar("F")
 
@@ -29,6 +30,8 @@ class Given:
     log_file: str
     roots: tuple[str, ...] | None = None
     """Config roots of Claude Code to look at alone."""
+    find_way: Callable[[Observation, Mapping[str, str]], Explained | None] | None = None
+    """Finds the way to a session; `None`: that is not looked at."""
     proc: str = "/proc"
     system: str = "/"
     """Where the system's files begin."""
