@@ -111,28 +111,37 @@ def summary(sections: Sequence[Section]) -> str:
 
 def lines(finding: Finding, width: int) -> Iterator[str]:
     """Write a finding for a person; the mark in front of the first line is left blank."""
-    wrapped = textwrap.wrap(finding.what, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
-    yield from wrapped or [_INDENT]
+    yield from _wrapped(finding.what, width, _INDENT) or [_INDENT]
     if finding.cause is not None:
-        yield from _labelled("why", finding.cause, width)
+        yield from _wrapped(finding.cause, width, _label("why"))
     if finding.consequence is not None:
-        yield from _labelled("so", finding.consequence, width)
+        yield from _wrapped(finding.consequence, width, _label("so"))
     if finding.remedy is None:
         return
     if finding.command:
         yield from _command(finding.remedy, width)
     else:
-        yield from _labelled("do", finding.remedy, width)
+        yield from _wrapped(finding.remedy, width, _label("do"))
 
 
-def _labelled(label: str, text: str, width: int) -> list[str]:
-    first = f"{_INDENT}{label}:".ljust(len(_INDENT) + 5)
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * len(first))
+def _label(name: str) -> str:
+    return f"{_INDENT}{name}:".ljust(len(_INDENT) + 5)
+
+
+def _wrapped(text: str, width: int, first: str) -> list[str]:
+    # A path that was broken at a hyphen could not be copied.
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_on_hyphens=False,
+    )
 
 
 def _command(command: str, width: int) -> Iterator[str]:
     """Write a command so that it can be copied even where it takes several lines."""
-    first = f"{_INDENT}run:".ljust(len(_INDENT) + 5)
+    first = _label("run")
     if len(first) + len(command) <= width:
         yield first + command
         return
