@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import logging
@@ -277,7 +278,8 @@ async def test_what_sessions_hold_is_in_no_log(
     log = tmp_path / "state" / "sessionbell" / "log"
 
     async def written(text: str, times: int = 1) -> None:
-        while not log.exists() or log.read_text().count(text) < times:  # noqa: ASYNC110
+        while not log.exists() or log.read_text().count(text) < times:
+            assert running.returncode is None, (await running.communicate())[0].decode()
             await asyncio.sleep(0.02)
 
     with Stage() as stage:
@@ -301,7 +303,8 @@ async def test_what_sessions_hold_is_in_no_log(
                     await quoted.wait()
                     await written("a notification failed", 2)
         finally:
-            running.terminate()
+            with contextlib.suppress(ProcessLookupError):
+                running.terminate()
             console, _ = await running.communicate()
     assert worst or b"INFO tray.engine" in console
     assert SECRET not in console.decode()
