@@ -39,6 +39,11 @@ def block(text: str, limit: int = 4000) -> str:
     return _cap("\n".join(lines).strip(), limit)
 
 
+def verbatim(text: str) -> str:
+    """Return `text` whole, with its line breaks and indentation, cleaned as `one_line` does."""
+    return "\n".join(_strip(line.expandtabs(4)).rstrip() for line in text.splitlines())
+
+
 def _plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 

@@ -20,6 +20,7 @@ _COMMANDS = {
     "show": ("tray.cli.sessions", "show"),
     "watch": ("tray.cli.watch", "watch"),
     "autostart": ("tray.cli.autostart", "autostart"),
+    "history": ("tray.cli.history", "history"),
     "mute": ("tray.cli.mute", "mute"),
     "doctor": ("tray.cli.doctor", "doctor"),
     "config": ("tray.cli.config", "config"),

@@ -6,7 +6,6 @@ import ctypes
 import functools
 import os
 import stat
-import struct
 import sys
 import zlib
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from tray.claude.blocks import BLOCK, blocks
 from tray.claude.counting import Tally, count
+from tray.history.stamp import stamp_of
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ class Count(msgspec.Struct, frozen=True):
 
 encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Progress).decode
-_pack = struct.Struct("=QqqQQ").pack
 
 
 def decode(data: bytes | None) -> Progress | None:
@@ -69,11 +68,6 @@ def decode(data: bytes | None) -> Progress | None:
         return _decode(data) if data is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def stamp_of(found: os.stat_result) -> bytes:
-    """Return the stamp of a file by what `stat` says: size, times, and which file it is."""
-    return _pack(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino)
 
 
 def count_file(path: bytes | str, known: Progress | None = None) -> Count | None:

@@ -14,11 +14,8 @@ from msgspec.structs import replace
 
 from tray.claude.locate import ID
 from tray.claude.roots import config_roots
-from tray.claude.summaries import is_current, summaries
-from tray.history.counted import count_file, decode, encode, stamp_of
-from tray.history.crew import spread
-from tray.history.describe import describe, with_summary
 from tray.history.past import Past, Place
+from tray.history.stamp import stamp_of
 from tray.session import Problem
 from tray.untrusted import one_line
 
@@ -171,6 +168,10 @@ def _count(
     unreadable: list[str],
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[tuple[_File, Past, Row]]:
+    if not stale:
+        return
+    from tray.history.crew import spread
+
     by_path = {file.path: file for file, _ in stale}
     sizes = [file.size for file, _ in stale]
     whole, done = sum(sizes), 0
@@ -192,6 +193,10 @@ def _count_files(
     tasks: Sequence[tuple[bytes, Place, bytes | None]],
 ) -> list[tuple[Row, str | None]]:
     """Count some files; return each one's row, or an empty one and why."""
+    # What counting needs is imported only where something has to be counted.
+    from tray.history.counted import count_file, decode, encode
+    from tray.history.describe import describe
+
     results: list[tuple[Row, str | None]] = []
     for path, place, progress in tasks:
         row: Row = (path, b"", b"", b"")
@@ -199,7 +204,7 @@ def _count_files(
         try:
             count = count_file(path, decode(progress))
             if count is not None:
-                past = _encoded(describe(os.fsdecode(path), place, count))
+                past = _encoded(describe(os.fsdecode(path), place, count), encode)
                 row = (path, count.stamp, past, encode(count.progress))
         except FileNotFoundError:
             pass
@@ -209,7 +214,7 @@ def _count_files(
     return results
 
 
-def _encoded(past: Past) -> bytes:
+def _encoded(past: Past, encode: Callable[[object], bytes]) -> bytes:
     try:
         return encode(past)
     except UnicodeEncodeError:
@@ -224,6 +229,9 @@ def _with_summaries(found: Iterable[tuple[_File, Past]]) -> Iterator[Past]:
         if not file.indexed or past.summary is not None:
             yield past
             continue
+        from tray.claude.summaries import is_current, summaries
+        from tray.history.describe import with_summary
+
         folder = os.path.dirname(file.path)
         if folder not in told:
             told[folder] = summaries(os.fsdecode(folder))

@@ -82,6 +82,11 @@ class Found:
     """The first matching lines."""
 
 
+def check(query: Query) -> None:
+    """Raise QueryError if `query` is none."""
+    _matcher(query)
+
+
 def search(
     sessions: Iterable[Past],
     query: Query,
