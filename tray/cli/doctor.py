@@ -178,6 +178,7 @@ def _given(roots: Sequence[str]) -> Given:
     from tray.cli import logfile
     from tray.cli.lock import runtime_folder
     from tray.desktop.doctor.check import Given
+    from tray.desktop.guide import find_way
 
     try:
         lock = os.path.join(runtime_folder(os.environ), "sessionbell.lock")
@@ -189,6 +190,7 @@ def _given(roots: Sequence[str]) -> Given:
         lock_file=lock,
         log_file=str(logfile.default_path()),
         roots=chosen_roots(roots),
+        find_way=find_way,
     )
 
 

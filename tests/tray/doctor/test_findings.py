@@ -263,12 +263,11 @@ def test_what_could_not_be_read_is_broken() -> None:
 @pytest.mark.parametrize(
     ("more", "found"),
     [
-        ({"xdg": "/x"}, ["terminal"]),
-        ({"chosen": "foot", "chosen_path": "/foot"}, ["terminal"]),
-        ({"chosen": "gone", "xdg": "/x"}, ["terminal-gone", "terminal"]),
-        ({"named": "foot", "named_path": "/foot"}, ["terminal"]),
-        ({"known": "/xterm"}, ["terminal"]),
-        ({"named": "gone", "known": "/xterm"}, ["terminal-gone", "terminal"]),
+        ({"opened": "foot"}, ["terminal"]),
+        ({"opened": "foot", "chosen": "foot", "chosen_path": "/foot"}, ["terminal"]),
+        ({"opened": "gone", "chosen": "gone"}, ["terminal-gone"]),
+        ({"opened": "foot", "named": "foot", "named_path": "/foot"}, ["terminal"]),
+        ({"opened": "xterm", "named": "gone"}, ["terminal-gone", "terminal"]),
         ({}, ["terminal-none"]),
         ({"graphical": False}, []),
     ],

@@ -257,8 +257,10 @@ def test_checks_have_names_of_their_own() -> None:
 
 def test_the_way_to_each_session_is_told(tmp_path: Path) -> None:
     class Way:
-        def explain(self) -> str:
-            return "tmux pane %3, then kitty"
+        complete = True
+
+        def explain(self) -> list[str]:
+            return ["tmux: pane %3", "kitty: tab 2"]
 
     def find(session: Observation, desktop: dict[str, str]) -> Way | None:
         assert desktop["DISPLAY"] == ":9"
@@ -277,7 +279,7 @@ def test_the_way_to_each_session_is_told(tmp_path: Path) -> None:
         "docs": "focus-none",
         "broken": "focus-fails",
     }
-    assert found["shop"].what.endswith(": tmux pane %3, then kitty")
+    assert found["shop"].what.endswith(": tmux: pane %3; kitty: tab 2")
     assert found["broken"].cause == "kitty does not answer"
 
 
@@ -374,10 +376,10 @@ def test_broken_settings_are_told_with_their_line(
 def test_the_terminal_named_by_the_environment(tmp_path: Path) -> None:
     (program := tmp_path / "my-terminal").write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    environ = {"DISPLAY": ":9", "PATH": str(tmp_path), "TERMINAL": "my-terminal -x"}
+    environ = {"DISPLAY": ":9", "PATH": str(tmp_path), "TERMINAL": "my-terminal"}
     facts = terminal.gather(given(tmp_path, environ=environ))
     assert (facts.named, facts.named_path) == ("my-terminal", str(program))
-    assert facts.known is None
+    assert facts.opened == "my-terminal"
 
 
 def test_marks_of_sandboxes(tmp_path: Path) -> None:

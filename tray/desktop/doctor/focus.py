@@ -22,7 +22,7 @@ NONE = Message(
     "focus-none",
     Status.NOTE,
     "{session}: nothing here can bring its terminal to the front",
-    "no terminal, multiplexer or window system that is known shows it",
+    "{detail}",
     "a click says and copies the way there instead",
     do="run it in a terminal of the README's table",
 )
@@ -36,11 +36,18 @@ FAILS = Message(
 )
 
 
+NOTHING = "no terminal, multiplexer or window system that is known shows it"
+
+
 class Explained(Protocol):
     """The way to a session (`tray.desktop.focus.route`)."""
 
-    def explain(self) -> str:
-        """Say which back end would act, and why."""
+    @property
+    def complete(self) -> bool:
+        """Whether a program can bring the person all the way."""
+
+    def explain(self) -> list[str]:
+        """Say which back ends would act, and why, a line each."""
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -48,6 +55,8 @@ class Way(msgspec.Struct, frozen=True):
 
     session: str
     says: str | None = None
+    detail: str = ""
+    """What was asked to no avail."""
     error: str | None = None
 
 
@@ -62,11 +71,12 @@ def gather(given: Given) -> tuple[Way, ...]:
             continue
         try:
             way = given.find_way(session, given.environ)
-            says = str(way.explain()) if way is not None else None
+            lines = way.explain() if way is not None else []
+            says = "; ".join(lines) if way is not None and way.complete else None
         except FocusError as error:
             found.append(Way(called(session), error=str(error)))
         else:
-            found.append(Way(called(session), says))
+            found.append(Way(called(session), says, "; ".join(lines)))
     return tuple(found)
 
 
@@ -79,7 +89,7 @@ def _found(way: Way) -> Finding:
     if way.error is not None:
         return FAILS.found(session=way.session, error=way.error)
     if way.says is None:
-        return NONE.found(session=way.session)
+        return NONE.found(session=way.session, detail=way.detail or NOTHING)
     return FOUND.found(session=way.session, way=way.says)
 
 

@@ -14,6 +14,7 @@ from tray.desktop.doctor.check import Check
 from tray.desktop.doctor.distribution import families, install
 from tray.desktop.doctor.finding import Message, Status
 from tray.desktop.doctor.session_bus import graphical
+from tray.desktop.terminal import choose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,16 +36,11 @@ GONE = Message(
     Status.WARNING,
     "{why} names {program}, which is not installed",
     "the program was removed, or its name is misspelt",
-    "another terminal is opened, or none",
+    "another terminal is opened, or none is",
     do="set TERMINAL to a terminal that is there, or `terminal` in the settings",
 )
 
 _PACKAGE = {"": "xterm", "gentoo": "x11-terms/xterm"}
-_KNOWN = (
-    "x-terminal-emulator", "kitty", "alacritty", "foot", "wezterm", "ghostty", "ptyxis",
-    "gnome-terminal", "kgx", "konsole", "xfce4-terminal", "qterminal", "mate-terminal", "tilix",
-    "terminator", "lxterminal", "urxvt", "st", "xterm",
-)  # fmt: skip
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -57,10 +53,8 @@ class Facts(msgspec.Struct, frozen=True):
     named: str | None = None
     """What `$TERMINAL` names."""
     named_path: str | None = None
-    xdg: str | None = None
-    """The path of `xdg-terminal-exec`."""
-    known: str | None = None
-    """The first well-known terminal that is installed."""
+    opened: str | None = None
+    """The terminal that is opened."""
     families: tuple[str, ...] = ()
 
 
@@ -68,17 +62,18 @@ def gather(given: Given) -> Facts:
     """Look for the programs."""
     path = given.environ.get("PATH")
     named = _program(given.environ)
-    chosen = None
+    setting: tuple[str, ...] = ()
     with suppress(configfile.ConfigError):  # told by the settings' own check
-        chosen = next(iter(configfile.load().terminal), None)
+        setting = configfile.load().terminal
+    chosen = next(iter(setting), None)
+    opened = choose(setting, given.environ, lambda name: shutil.which(name, path=path))
     return Facts(
         graphical(given.environ),
         chosen,
         shutil.which(chosen, path=path) if chosen is not None else None,
         named,
         shutil.which(named, path=path) if named is not None else None,
-        shutil.which("xdg-terminal-exec", path=path),
-        next((found for name in _KNOWN if (found := shutil.which(name, path=path))), None),
+        opened[0] if opened is not None else None,
         families(given.system),
     )
 
@@ -90,19 +85,13 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
         found.append(GONE.found(why="the setting `terminal`", program=facts.chosen))
     if facts.named is not None and facts.named_path is None:
         found.append(GONE.found(why="$TERMINAL", program=facts.named))
-    chosen = (
-        (facts.chosen_path, "the setting `terminal`"),
-        (facts.xdg, "the desktop's default terminal"),
-        (facts.named_path, "$TERMINAL"),
-        (facts.known, "the first one found"),
-    )
-    for program, why in chosen:
-        if program is not None:
-            found.append(OPENED.found(program=program, why=why))
-            break
-    else:
+    if facts.opened is None:
         if facts.graphical:
             found.append(NONE.found(install=install(facts.families, _PACKAGE)))
+    elif facts.chosen is None or facts.chosen_path is not None:
+        by = {facts.named: "$TERMINAL", facts.chosen: "the setting `terminal`"}
+        why = by.get(facts.opened, "what this desktop has")
+        found.append(OPENED.found(program=facts.opened, why=why))
     return tuple(found)
 
 
