@@ -1,22 +1,20 @@
-"""The sessions that ended last: kept fresh for the menu, and how one is resumed."""
+"""The sessions that ended last: kept fresh for the menu."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import shlex
 import time
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from tray.claude import recent as transcripts
-from tray.claude.roots import CONFIG_DIR, config_roots
+from tray.claude.roots import config_roots
+from tray.history.resuming import resumption as resumption  # how the menu resumes one
 from tray.session import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tray.claude.recent import Recent
     from tray.session import Observation
@@ -28,65 +26,6 @@ EACH = 60.0
 _DAYS = 14.0
 _SETTLES = 1.0
 """Seconds at least between two looks, whatever ends."""
-
-
-class Resumption(msgspec.Struct, frozen=True):
-    """How an ended session is resumed in a terminal."""
-
-    argv: tuple[str, ...]
-    cwd: str
-    environ: dict[str, str]
-    warning: str | None = None
-    """What is not as it was, for the person."""
-
-
-def resumption(recent: Recent, environ: Mapping[str, str]) -> Resumption:
-    """Return how `recent` is resumed from a program with that environment.
-
-    Where its directory is gone, the nearest one above that is left stands in for it. The client
-    finds a conversation by its directory, so it may not find this one then: the warning says so.
-    """
-    cwd = _nearest(recent.cwd or environ.get("HOME", "/"))
-    warning = None
-    if recent.cwd is not None and cwd != recent.cwd:
-        warning = (
-            f"{recent.cwd} is gone, so it is resumed in {cwd}, where Claude Code may not find it;"
-            f" to be sure, make the folder again: mkdir -p {shlex.quote(recent.cwd)}"
-        )
-    return Resumption(
-        resume_command(recent), cwd, resume_environment(recent.config_root, environ), warning
-    )
-
-
-def resume_command(recent: Recent) -> tuple[str, ...]:
-    """Return the command that resumes it, to be run in its directory."""
-    return ("claude", "--resume", recent.session_id)
-
-
-def resume_environment(config_root: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which a session of that root is resumed.
-
-    Without what a client hands to its children (`CLAUDECODE`, `CLAUDE_CODE_*`): a client that
-    finds it takes itself for another's child and keeps no records.
-    """
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if name not in ("CLAUDECODE", CONFIG_DIR) and not name.startswith("CLAUDE_CODE_")
-    }
-    usual = os.path.realpath(os.path.join(environ.get("HOME", ""), ".claude"))
-    if os.path.realpath(config_root) != usual:
-        kept[CONFIG_DIR] = config_root
-    return kept
-
-
-def _nearest(folder: str) -> str:
-    while not os.path.isdir(folder):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return "/"
-        folder = parent
-    return folder
 
 
 class RecentSessions:

@@ -10,6 +10,8 @@ import msgspec
 
 LOCAL = "local"
 """The source of what this machine's own clients wrote."""
+KEPT = "kept"
+"""The source of the copies that were kept from being deleted."""
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -62,6 +62,38 @@ def checkout(cwd: str) -> Checkout | None:
         folder = parent
 
 
+def worktrees(root: str) -> dict[str, str]:
+    """Return the directories of a repository's linked work trees, by their names in `.git`.
+
+    `root` is its top directory, or a bare repository. A name stays when a work tree is moved: it
+    is the base name of where the work tree was made (git-worktree(1), "DETAILS"), with a number
+    behind it if there was one of that name.
+    """
+    git_dir = next(
+        (
+            folder
+            for name in (".git", "", ".bare")
+            if _read_head(folder := os.path.join(root, name)) is not None
+        ),
+        None,
+    )
+    if git_dir is None:
+        return {}
+    folder = os.path.join(git_dir, "worktrees")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return {}
+    found = {}
+    for name in names:
+        pointer = _content(os.path.join(folder, name, "gitdir"))
+        if pointer is not None:
+            # git 2.48 and newer can write it relative to the folder that it is in.
+            path = os.path.normpath(os.path.join(folder, name, pointer))
+            found[name] = os.path.dirname(path)
+    return found
+
+
 def _through_pointer(root: str, entry: str) -> Checkout | None:
     """Follow the `.git` file of a linked work tree or a submodule."""
     pointer = _content(entry)
