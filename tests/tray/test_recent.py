@@ -1,4 +1,4 @@
-"""The sessions that ended last: when they are looked for, and how one is resumed."""
+"""The sessions that ended last: when they are looked for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.claude.lines import prompt
-from tray.claude.recent import Recent
 from tray.desktop import recent
-from tray.desktop.recent import RecentSessions, due, resume_environment, resumption
+from tray.desktop.recent import RecentSessions, due
 from tray.session import Observation, State
 
 if TYPE_CHECKING:
@@ -117,42 +116,3 @@ async def test_a_look_that_fails_is_told_to_the_log_and_not_the_last(tmp_path, m
     followed._looked_at = float("-inf")
     await followed.look_at()
     assert followed.ids == {session_id}
-
-
-def ended(cwd: str | None, root: str = "/home/me/.claude") -> Recent:
-    return Recent("0000-id", root, f"{root}/projects/x/0000-id.jsonl", 1.0, cwd)
-
-
-def test_it_is_resumed_where_it_was(tmp_path):
-    found = resumption(ended(str(tmp_path)), {"HOME": "/home/me", "PATH": "/bin"})
-    assert found == recent.Resumption(
-        ("claude", "--resume", "0000-id"), str(tmp_path), {"HOME": "/home/me", "PATH": "/bin"}
-    )
-
-
-def test_a_gone_folder_is_said_and_the_nearest_offered(tmp_path):
-    found = resumption(ended(f"{tmp_path}/a b/c"), {"HOME": "/home/me"})
-    assert found.cwd == str(tmp_path)
-    assert found.warning.startswith(f"{tmp_path}/a b/c is gone")
-    assert f"mkdir -p '{tmp_path}/a b/c'" in found.warning
-
-
-def test_without_a_folder_it_is_the_home(tmp_path):
-    found = resumption(ended(None), {"HOME": str(tmp_path)})
-    assert (found.cwd, found.warning) == (str(tmp_path), None)
-
-
-def test_nothing_of_an_outer_client_is_handed_on():
-    outer = {
-        "HOME": "/home/me",
-        "CLAUDECODE": "1",
-        "CLAUDE_CODE_CHILD_SESSION": "1",
-        "CLAUDE_CODE_ENTRYPOINT": "cli",
-        "CLAUDE_CONFIG_DIR": "/elsewhere",
-        "ANTHROPIC_MODEL": "opus",
-    }
-    assert resume_environment("/home/me/.claude", outer) == {
-        "HOME": "/home/me",
-        "ANTHROPIC_MODEL": "opus",
-    }
-    assert resume_environment("/work/.claude", outer)["CLAUDE_CONFIG_DIR"] == "/work/.claude"

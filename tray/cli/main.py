@@ -21,6 +21,8 @@ _COMMANDS = {
     "watch": ("tray.cli.watch", "watch"),
     "autostart": ("tray.cli.autostart", "autostart"),
     "history": ("tray.cli.history", "history"),
+    "resume": ("tray.cli.resume", "resume"),
+    "remotes": ("tray.cli.remotes", "remotes"),
     "mute": ("tray.cli.mute", "mute"),
     "doctor": ("tray.cli.doctor", "doctor"),
     "config": ("tray.cli.config", "config"),
