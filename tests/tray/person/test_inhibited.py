@@ -134,15 +134,26 @@ async def test_a_server_that_knows_no_such_thing_is_no_problem(on_session, follo
     assert (person.inhibited, person.problems, followed.told) == (False, (), [])
 
 
-async def test_no_server_is_ever_started_for_this(on_session, buses, followed, tmp_path):
+@pytest.mark.parametrize("name", [NAME, XFCONF])
+async def test_nothing_is_ever_started_for_this(name, on_session, buses, followed, tmp_path):
     started = tmp_path / "started"
     (tmp_path / "session" / "services" / "n.service").write_text(
-        f"[D-BUS Service]\nName={NAME}\nExec=/usr/bin/touch {started}\n"
+        f"[D-BUS Service]\nName={name}\nExec=/usr/bin/touch {started}\n"
     )
     buses.session.stop()
     buses.session.start()
-    await on_session.appear("org.gnome.ScreenSaver")
+    others = {NAME, "org.gnome.ScreenSaver"} - {name}
+    await server(on_session, "Xfce Notify Daemon").appear(*others)
     person = await followed.start()
     await until(lambda: on_session.called("GetActive"))
+    if name == XFCONF:
+        # The server has been asked, and then xfconf, or nobody.
+        await until(lambda: on_session.called("GetServerInformation"))
+        await until(
+            lambda: (
+                not person._session._looks
+                or all(look.done() for look in person._session._looks.values())
+            )
+        )
     assert not person.inhibited
     assert not started.exists()

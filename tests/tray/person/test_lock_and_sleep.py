@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 import pytest
@@ -137,6 +138,16 @@ async def test_a_bus_that_ends_and_comes_back_is_followed(buses, on_system, foll
     await until(lambda: not person.locked)
     buses.system.start()
     await on_system.appear(LOGIND)
+    await until(lambda: person.locked)
+
+
+async def test_a_bus_that_is_there_only_later_is_found(buses, on_system, followed, caplog):
+    caplog.set_level(logging.DEBUG, "tray.desktop.person.link")
+    buses.system.stop()
+    person = await followed.start({"XDG_SESSION_ID": "2"})
+    await until(lambda: "no bus" in caplog.text)
+    buses.system.start()
+    await logind(on_system, locked=True).appear(LOGIND)
     await until(lambda: person.locked)
 
 
