@@ -135,14 +135,9 @@ def history(
     if query is not None:
         _print_found(chosen, query, limit, as_json=as_json, color=not no_color)
         return complain(problems)
-    from tray.history.forks import Forks
-
-    family = Forks(sessions)
     depths: list[int] = []
     if forks:
-        related = Forks([session for session in chosen if family.has_family(session)])
-        rows = list(related.tree())
-        depths, chosen = [depth for depth, _ in rows], tuple(session for _, session in rows)
+        chosen, depths = _family_tree(chosen)
     more = len(chosen) - limit if limit else 0
     if limit:
         chosen = chosen[:limit]
@@ -153,9 +148,27 @@ def history(
     else:
         from tray.cli import past_table
 
-        shown = past_table.listing(chosen, time.time(), depths=depths, debug=debug, family=family)
-        past_table.show(shown, color=not no_color, more=more)
+        table = past_table.listing(
+            chosen,
+            time.time(),
+            forked={session.forked_from for session in sessions},
+            depths=depths,
+            debug=debug,
+            more=more,
+            color=not no_color,
+        )
+        click.echo(table, nl=False, color=True)
     return complain(problems)
+
+
+def _family_tree(sessions: Sequence[Past]) -> tuple[tuple[Past, ...], list[int]]:
+    """Return those of the sessions that are forks or were forked as a tree, with their depths."""
+    from tray.history.forks import Forks
+
+    family = Forks(sessions)
+    related = Forks([session for session in sessions if family.has_family(session)])
+    rows = list(related.tree())
+    return tuple(session for _, session in rows), [depth for depth, _ in rows]
 
 
 def look_back(
@@ -226,10 +239,11 @@ def _print_found(
 
         print_bytes(past_contract.found(shown))
     else:
-        from tray.cli import past_table
+        from tray.cli import past_reading
 
-        past_table.show(past_table.hits(shown, time.time()), color=color)
-        past_table.show(past_table.hits_summary(found, len(shown)), color=color)
+        signs = not past_reading.has_color(color=color)
+        past_reading.show(past_reading.hits(shown, time.time(), signs=signs), color=color)
+        past_reading.show(past_reading.hits_summary(found, len(shown)), color=color)
 
 
 @history.command(
@@ -275,9 +289,9 @@ def show(
 
         _print_lines(documents.markdown(found, said, full=full))
     else:
-        from tray.cli import past_table
+        from tray.cli import past_reading
 
-        past_table.show(past_table.conversation(found, said, full=full), color=not no_color)
+        past_reading.show(past_reading.conversation(found, said, full=full), color=not no_color)
     return complain(problems)
 
 

@@ -114,7 +114,9 @@ def matching(sessions: Iterable[Past], wanted: str) -> tuple[Past, ...]:
 
 
 def arranged(sessions: Sequence[Past], order: str) -> tuple[Past, ...]:
-    """Return the sessions in one of `ORDERS`."""
+    """Return the sessions, the last modified first, in one of `ORDERS`."""
+    if order == "modified":
+        return tuple(sessions)
     return tuple(sorted(sessions, key=ORDERS[order]))
 
 
