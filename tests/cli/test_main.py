@@ -16,14 +16,14 @@ from click.testing import CliRunner
 
 from tray import __version__
 from tray.cli.lock import only_one
-from tray.cli.main import cli
+from tray.cli.main import _COMMANDS, cli
 from tray.demo.stage import Stage
 from tray.session import PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMANDS = ("run", "list", "show", "watch", "demo")
+COMMANDS = tuple(_COMMANDS)
 
 
 def sessionbell(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -95,7 +95,7 @@ def test_a_keystroke_can_be_dated_back() -> None:
     with Stage() as stage:
         session = stage.session("a")
         before = os.stat(session.terminal).st_atime
-        session.typed(ago=100)
+        session.typed(ago=160)
         assert before - os.stat(session.terminal).st_atime == pytest.approx(100, abs=5)
 
 

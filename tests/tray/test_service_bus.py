@@ -91,6 +91,9 @@ class Recorder:
         self.wishes.append(("back",))
         return True, ""
 
+    def health(self) -> str:
+        return '{"sessions": 2}'
+
     def mark_seen(self, sessions: Sequence[Observation]) -> None:
         self.wishes.append(("seen", *(session.key for session in sessions)))
 

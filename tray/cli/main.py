@@ -19,6 +19,7 @@ _COMMANDS = {
     "list": ("tray.cli.sessions", "list_sessions"),
     "show": ("tray.cli.sessions", "show"),
     "watch": ("tray.cli.watch", "watch"),
+    "focus": ("tray.cli.focus", "focus"),
     "autostart": ("tray.cli.autostart", "autostart"),
     "history": ("tray.cli.history", "history"),
     "resume": ("tray.cli.resume", "resume"),
@@ -67,6 +68,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EPILOG,
 )
+@logfile.verbose_option
 @click.version_option(__version__, prog_name="sessionbell", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> int:

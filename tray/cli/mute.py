@@ -145,10 +145,10 @@ def _end(length: str | None, until: str | None) -> float | None:
 def _target(session: str | None, project: str | None, roots: Sequence[str]) -> tuple[Mute, str]:
     """Return what is meant, and how to call it in a sentence."""
     if session is not None:
-        from tray.cli.sessions import _one
+        from tray.cli.sessions import one_session
 
         _, sessions = look(roots)
-        found = _one(sessions, session)
+        found = one_session(sessions, session)
         name = one_line(found.name or found.project or session, 60)
         return Mute(Scope.SESSION, id_of(found), None), name
     if project is not None:

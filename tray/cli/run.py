@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tray.cli.lock import AlreadyRunningError, only_one, runtime_folder
+from tray.cli.logfile import default_path, verbose_option
 from tray.cli.options import chosen_roots, examples, no_color_option, roots_option
 from tray.system.memory import return_big_blocks
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.command(epilog=examples("sessionbell", "sessionbell run &"))
 @no_color_option
 @roots_option
+@verbose_option
 def run(*, no_color: bool, roots: Sequence[str]) -> int:
     """Put the bell into the tray and notify, until Ctrl-C or Quit.
 
@@ -46,11 +48,19 @@ def run_desktop(roots: Sequence[str] | None, *, color: bool, once: bool = False)
     Where there is no tray, the table shows what it would (`once`: see `open_view`).
     """
     return_big_blocks()
+    from tray.cli import contract
     from tray.desktop import app
 
     with contextlib.ExitStack() as stack:
         substitute = _Substitute(stack, color=color, once=once)
-        return app.run(roots=roots, table=substitute.show, say=substitute.say)
+        return app.run(
+            roots=roots,
+            table=substitute.show,
+            say=substitute.say,
+            document=lambda sessions: contract.document(contract.sessions(sessions)),
+            log_path=str(default_path()),
+            folder=runtime_folder(os.environ),
+        )
 
 
 class _Substitute:

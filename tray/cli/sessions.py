@@ -51,7 +51,7 @@ def show(*, session: str, as_json: bool, no_color: bool, roots: Sequence[str]) -
     session has it.
     """
     snapshot, sessions = look(roots)
-    found = _one(sessions, session)
+    found = one_session(sessions, session)
     if as_json:
         from tray.cli import contract
 
@@ -64,7 +64,7 @@ def show(*, session: str, as_json: bool, no_color: bool, roots: Sequence[str]) -
     return complain(snapshot.problems)
 
 
-def _one(sessions: Sequence[Observation], wanted: str) -> Observation:
+def one_session(sessions: Sequence[Observation], wanted: str) -> Observation:
     """Return the one session that `wanted` means, or end: 1 if there is none, 2 if several."""
     from tray.cli.select import matching, nearest
 

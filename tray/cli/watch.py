@@ -42,7 +42,7 @@ def _template(_context: click.Context, _option: click.Parameter, value: str | No
         "sessionbell watch",
         "sessionbell watch --json | jq -c 'select(.event == \"transition\")'",
         "sessionbell watch --waybar",
-        "sessionbell watch --format '{blocked} waiting, {unseen} done, {working} at work'",
+        "sessionbell watch --format '{blocked} wait, {working} work'",
         "sessionbell watch --bell      on a machine reached by ssh",
     )
 )

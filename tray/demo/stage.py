@@ -101,6 +101,10 @@ class Stage:
         return linked
 
 
+_UNTOUCHED = 60.0
+"""Seconds ago that a new session's terminal is said to have been used last."""
+
+
 class Session:
     """One make-believe session: what its client would do to the world.
 
@@ -122,6 +126,8 @@ class Session:
         self._parent: str | None = None
         self._open: str | None = None
         self._prompted = found.started
+        # Nobody has sat at a terminal that was made a moment ago.
+        self.typed(ago=_UNTOUCHED)
         self.idle()
 
     @property

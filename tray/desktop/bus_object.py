@@ -67,6 +67,9 @@ class Actions(Protocol):
     def mark_seen(self, sessions: Sequence[Observation]) -> None:
         """Take it that the person has seen these."""
 
+    def health(self) -> str:
+        """Return how the application is, as JSON (`doctor.health`)."""
+
     def quit(self) -> None:
         """End the application."""
 
@@ -190,6 +193,10 @@ class BusObject(ServiceInterface):
     def _mark_seen(self, session: DBusStr) -> None:
         every = self._known().sessions
         self._actions.mark_seen((self._session(session),) if session else every)
+
+    @dbus_method(name="Health")
+    def _health(self) -> DBusStr:
+        return self._actions.health()
 
     @dbus_method(name="Quit")
     def _quit(self) -> None:

@@ -69,7 +69,7 @@ _ABSENT = frozenset(
     }
 )
 _SHOWS_DEFAULT = frozenset({"lxqt-notificationd"})
-"""Servers that show the action of a click on the bubble as a button beside the others (LXQt 1.2)."""
+"""Servers that show the action of a click on the bubble as a button of its own (LXQt 1.2)."""
 _SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn."
 
 

@@ -1,0 +1,133 @@
+"""GNU screen: the window that holds a session, and the terminal that shows it (screen(1), 4.9).
+
+screen does not tell the tty of a window. What it does tell is the `WINDOW` of the process that it
+started there, which is the session's ancestor and a child of the very `SCREEN` process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tray.desktop.focus.place import FocusError, Seat, WindowHint
+from tray.desktop.focus.programs import output
+from tray.desktop.focus.seats import is_there, seat_at
+from tray.system.processes import environment, read_process
+from tray.untrusted import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tray.system.processes import Process
+
+WANTS = frozenset({"STY", "WINDOW"})
+_NUMBER = re.compile(r"^(\d+)")
+
+
+class WindowSpot:
+    """A window of one screen session, and the display that shows it."""
+
+    layer = "GNU screen"
+
+    def __init__(
+        self, server: Process, sty: str, number: str, seat: Seat, desktop: Mapping[str, str]
+    ) -> None:
+        self._server = server
+        self._sty = sty
+        self._number = number
+        self._seat = seat
+        self._desktop = desktop
+        self.says = f"window {number} of screen {one_line(sty, 60)}"
+
+    @property
+    def outward(self) -> Seat | WindowHint | None:
+        """The seat of a client that is attached."""
+        return _display(self._server)
+
+    @property
+    def attach(self) -> tuple[str, ...]:
+        """The command that shows the window in a new terminal."""
+        return ("screen", "-r", self._sty, "-p", self._number)
+
+    def active(self) -> bool | None:
+        """Whether the session's window is the one on the screen of its display."""
+        try:
+            said = output(("screen", "-S", self._sty, "-Q", "number"), self._desktop)
+        except FocusError:
+            return None
+        found = _NUMBER.match(said.strip())
+        return found[1] == self._number if found is not None else None
+
+    def show(self, token: str | None = None) -> None:  # noqa: ARG002
+        """Select the window."""
+        if not is_there(self._seat) or read_process(self._server.pid) is None:
+            raise FocusError(f"the session is no longer at {self._seat.process.tty}")
+        output(("screen", "-S", self._sty, "-p", self._number, "-X", "select", self._number),
+               self._desktop)  # fmt: skip
+
+
+class _Layer:
+    name = "GNU screen"
+    wants = WANTS
+
+    def find(self, place: Seat | WindowHint, desktop: Mapping[str, str]) -> WindowSpot | None:
+        if not isinstance(place, Seat):
+            return None
+        chain = (place.process, *place.ancestors)
+        for inner, server in pairwise(chain):
+            if is_server(server):
+                if inner.tty != place.process.tty:
+                    return None  # something between the two has a tty of its own
+                told = environment(inner.pid, WANTS)
+                sty, number = told.get("STY", ""), told.get("WINDOW", "")
+                # It names its own process: another's was inherited.
+                if sty.partition(".")[0] != str(server.pid) or not number.isdecimal():
+                    return None
+                return WindowSpot(server, sty, number, place, desktop)
+        return None
+
+
+def is_server(process: Process) -> bool:
+    """Whether a process is a screen's server, which calls itself `SCREEN`."""
+    return process.comm == "screen" and bool(process.argv) and process.argv[0] == "SCREEN"
+
+
+def _display(server: Process) -> Seat | None:
+    """Return the seat of a client of `server`; `None` if it is detached.
+
+    The server opens the terminal of each client itself; a client sits at one of those.
+    """
+    ttys = set()
+    try:
+        for descriptor in os.listdir(f"/proc/{server.pid}/fd"):
+            try:
+                path = os.readlink(f"/proc/{server.pid}/fd/{descriptor}")
+            except OSError:
+                continue
+            if path.startswith(("/dev/pts/", "/dev/tty")):
+                ttys.add(path)
+    except OSError:
+        return None
+    for pid in sorted(
+        (int(name) for name in os.listdir("/proc") if name.isdecimal()), reverse=True
+    ):
+        process = _named(pid)
+        if process is not None and process.tty in ttys and process.pid != server.pid:
+            return seat_at(process.pid, process.start_ticks, frozenset({"TMUX", *WANTS}))
+    return None
+
+
+def _named(pid: int) -> Process | None:
+    """Read a process if it is called `screen`: of all others only the name is read."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            if file.read().strip() != "screen":
+                return None
+    except OSError:
+        return None
+    return read_process(pid)
+
+
+LAYER = _Layer()

@@ -1,0 +1,230 @@
+"""X11: a program's window, raised and focused with EWMH (Extended Window Manager Hints 1.5)."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import Xlib.error
+from Xlib import X, Xatom, display
+from Xlib.protocol import event
+
+from tray.desktop.focus.place import FocusError, Seat, WindowHint
+from tray.system.processes import is_alive
+from tray.untrusted import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_PAGER = 2
+"""Source indication of `_NET_ACTIVE_WINDOW`: the person's own wish, not an application's."""
+_EVERY_DESKTOP = 0xFFFFFFFF
+_PATIENCE = 0.5
+"""Seconds for the window manager to give the window the focus."""
+_Window = Any
+"""python-xlib's `Window`; it has no types."""
+_ERRORS = (Xlib.error.XError, Xlib.error.ConnectionClosedError, OSError)
+
+
+class Screen:
+    """One connection to the X server."""
+
+    def __init__(self, name: str) -> None:
+        """Connect; raises `FocusError`."""
+        try:
+            self._display = display.Display(name)
+        except (Xlib.error.DisplayError, OSError) as error:
+            raise FocusError(f"the X server {name} cannot be reached ({error})") from None
+        self._root = self._display.screen().root
+
+    def close(self) -> None:
+        """Disconnect."""
+        with suppress(*_ERRORS):
+            self._display.close()
+
+    def windows(self) -> list[int]:
+        """Return the windows that the window manager manages."""
+        return list(self._get(self._root, "_NET_CLIENT_LIST"))
+
+    def pid(self, window: int) -> int | None:
+        """Return the process that says it owns a window."""
+        found = self._get(self._window(window), "_NET_WM_PID")
+        return found[0] if found else None
+
+    def title(self, window: int) -> str:
+        """Return a window's title, for people."""
+        found = self._get(self._window(window), "_NET_WM_NAME")
+        if not found:
+            found = self._get(self._window(window), "WM_NAME")
+        return (
+            bytes(found).decode("utf-8", "replace")
+            if isinstance(found, bytes)
+            else str(found or "")
+        )
+
+    @property
+    def focused(self) -> int | None:
+        """The window that has the keyboard's focus."""
+        found = self._get(self._root, "_NET_ACTIVE_WINDOW")
+        return found[0] if found and found[0] else None
+
+    def activate(self, window: int) -> None:
+        """Raise a window and give it the focus, wherever it is; raises `FocusError`."""
+        if not self._get(self._root, "_NET_SUPPORTED"):
+            self._take(window)
+            return
+        desktop = self._get(self._window(window), "_NET_WM_DESKTOP")
+        current = self._get(self._root, "_NET_CURRENT_DESKTOP")
+        now = self._server_time()
+        if desktop and current and desktop[0] not in (_EVERY_DESKTOP, current[0]):
+            # Some window managers bring the window to the person instead, or do nothing.
+            self._ask(self._root, "_NET_CURRENT_DESKTOP", (desktop[0], now, 0, 0, 0))
+        before = self.focused or 0
+        self._ask(self._window(window), "_NET_ACTIVE_WINDOW", (_PAGER, now, before, 0, 0))
+        deadline = time.monotonic() + _PATIENCE
+        while self.focused != window:
+            if time.monotonic() > deadline:
+                raise FocusError("the window manager does not give the window the focus")
+            time.sleep(0.002)
+
+    def _take(self, window: int) -> None:
+        """Do without a window manager's help."""
+        found = self._window(window)
+        found.map()
+        found.raise_window()
+        self._display.set_input_focus(found, X.RevertToParent, X.CurrentTime)
+        self._display.sync()
+
+    def _server_time(self) -> int:
+        """Return the server's time: a request without one may be taken for an old one."""
+        probe = self._root.create_window(
+            -10, -10, 1, 1, 0, X.CopyFromParent, event_mask=X.PropertyChangeMask
+        )
+        probe.change_property(Xatom.WM_NAME, Xatom.STRING, 8, b"")
+        try:
+            while True:
+                found: Any = self._display.next_event()
+                if found.type == X.PropertyNotify and found.window == probe:
+                    return int(found.time)
+        finally:
+            probe.destroy()
+
+    def _ask(self, window: _Window, message: str, data: tuple[int, ...]) -> None:
+        atom = self._display.intern_atom(message)
+        asked = event.ClientMessage(window=window, client_type=atom, data=(32, list(data)))
+        mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+        self._root.send_event(asked, event_mask=mask)
+        self._display.flush()
+
+    def _window(self, window: int) -> _Window:
+        return self._display.create_resource_object("window", window)
+
+    def _get(self, window: _Window, name: str) -> Any:  # noqa: ANN401 - of any type
+        found = window.get_full_property(self._display.intern_atom(name), X.AnyPropertyType)
+        return found.value if found is not None else ()
+
+
+class WindowSpot:
+    """One window of a program."""
+
+    layer = "X11"
+    outward: Seat | WindowHint | None = None
+
+    def __init__(self, name: str, window: int, hint: WindowHint, says: str) -> None:
+        self._name = name
+        self.window = window
+        self._hint = hint
+        self.says = says
+
+    def active(self) -> bool | None:
+        """Whether the window has the focus."""
+        try:
+            with connected(self._name) as screen:
+                return screen.focused == self.window
+        except FocusError:
+            return None
+
+    def show(self, token: str | None = None) -> None:  # noqa: ARG002
+        """Raise the window and give it the focus."""
+        _check(self._hint)
+        with connected(self._name) as screen:
+            if screen.pid(self.window) not in (None, self._hint.pid):
+                raise FocusError("the window belongs to another program by now")
+            screen.activate(self.window)
+
+
+class _Layer:
+    name = "X11"
+    wants: frozenset[str] = frozenset()
+
+    def find(self, place: Seat | WindowHint, desktop: Mapping[str, str]) -> WindowSpot | None:
+        name = desktop.get("DISPLAY", "")
+        if not isinstance(place, WindowHint) or not name:
+            return None
+        with connected(name) as screen:
+            window = choose(
+                place, [(one, screen.pid(one), screen.title(one)) for one in screen.windows()]
+            )
+            if window is None:
+                return None
+            title = one_line(screen.title(window), 60)
+        return WindowSpot(name, window, place, f'the window "{title}"')
+
+
+def choose(hint: WindowHint, windows: list[tuple[int, int | None, str]]) -> int | None:
+    """Return which of `windows` (id, process, title) `hint` means; `None` if that is not certain.
+
+    Pure. A window of another process is never meant; one without a process only if its very id
+    is told.
+    """
+    own = [one for one in windows if hint.pid is not None and one[1] == hint.pid]
+    if hint.xid is not None:
+        for window, pid, _ in windows:
+            if window == hint.xid and pid in (None, hint.pid):
+                return window
+    if len(own) == 1:
+        return own[0][0]
+    named = [one for one in own if hint.title is not None and one[2] == hint.title]
+    return named[0][0] if len(named) == 1 else None
+
+
+def focused(desktop: Mapping[str, str]) -> int | None:
+    """Return the window that has the focus; `None` without an X server."""
+    name = desktop.get("DISPLAY", "")
+    if not name:
+        return None
+    with connected(name) as screen:
+        return screen.focused
+
+
+def activate(window: int, desktop: Mapping[str, str]) -> None:
+    """Give `window` the focus again; raises `FocusError` if it is gone."""
+    with connected(desktop.get("DISPLAY", "")) as screen:
+        if window not in screen.windows():
+            raise FocusError("the window of before is gone")
+        screen.activate(window)
+
+
+@contextmanager
+def connected(name: str) -> Iterator[Screen]:
+    """Connect to an X server for a few requests; what fails there is a `FocusError`."""
+    screen = Screen(name)
+    try:
+        yield screen
+    except _ERRORS as error:
+        raise FocusError(
+            f"the window is gone, or the X server is ({type(error).__name__})"
+        ) from None
+    finally:
+        screen.close()
+
+
+def _check(hint: WindowHint) -> None:
+    if hint.pid is None or hint.start_ticks is None:
+        return
+    if not is_alive(hint.pid, hint.start_ticks):
+        raise FocusError("the terminal is gone")
+
+
+LAYER = _Layer()

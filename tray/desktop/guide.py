@@ -1,0 +1,121 @@
+"""Bringing the person to a session, to the next one, and back. Blocking: call it on a thread."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+from tray.desktop.looks import Look, look_of
+from tray.session import order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tray.desktop.focus.route import Outcome, Route
+    from tray.session import Observation
+
+
+def find_way(session: Observation, desktop: Mapping[str, str]) -> Route | None:
+    """Return the way to `session`; imports what knows the terminals with the first call."""
+    from tray.desktop.focus import route
+
+    return route.find(session, desktop)
+
+
+def waiting(sessions: Sequence[Observation]) -> list[Observation]:
+    """Return the sessions to go to one after the other: asks by longest wait, then turns.
+
+    Pure. Failed and finished turns that nobody has looked at come last, the newest first.
+    """
+    ranked = sorted(sessions, key=order)
+    blocked = [one for one in ranked if look_of(one) is Look.BLOCKED]
+    turns = [one for one in ranked if look_of(one) in (Look.FAILED, Look.FINISHED)]
+    return [*blocked, *sorted(turns, key=lambda one: -(one.since or 0.0))]
+
+
+def after(sessions: Sequence[Observation], last: str | None) -> Observation | None:
+    """Return the session to go to after the one with the key `last`; the first if that waits no
+    more, `None` if nothing waits. Pure.
+    """
+    found = waiting(sessions)
+    keys = [one.key for one in found]
+    position = keys.index(last) + 1 if last in keys else 0
+    return found[position % len(found)] if found else None
+
+
+class Guide:
+    """Goes to sessions, and remembers where the person was before and which came last.
+
+    What it remembers is kept in the runtime folder: a keyboard shortcut starts a new process
+    each time.
+    """
+
+    def __init__(self, desktop: Mapping[str, str], folder: str | None = None) -> None:
+        """Remember in `folder`, if one is given."""
+        self._desktop = desktop
+        self._path = os.path.join(folder, "sessionbell-focus.json") if folder else None
+        self._last: str | None = None
+        self._before: int | None = None
+
+    def go(self, session: Observation, token: str | None = None) -> Outcome:
+        """Go to `session`; never raises."""
+        from tray.desktop.focus import route
+        from tray.desktop.focus.place import FocusError
+
+        before = None
+        if self._desktop.get("DISPLAY"):
+            from tray.desktop.focus import x11
+
+            with contextlib.suppress(FocusError):
+                before = x11.focused(self._desktop)
+        outcome = route.find(session, self._desktop).go(token)
+        if outcome.done:
+            self._remember(session.key, before)
+        return outcome
+
+    def next(self, sessions: Sequence[Observation]) -> Observation | None:
+        """Return the session that waits longest or, after that was gone to, the next one."""
+        self._recall()
+        return after(sessions, self._last)
+
+    def back(self) -> Outcome:
+        """Give the focus back to the window that had it before the last `go`; never raises."""
+        from tray.desktop.focus.place import FocusError
+        from tray.desktop.focus.route import Outcome
+
+        self._recall()
+        if self._before is None:
+            return Outcome(done=False, message="there is no window of before to go back to")
+        from tray.desktop.focus import x11
+
+        try:
+            x11.activate(self._before, self._desktop)
+        except FocusError as error:
+            return Outcome(done=False, message=str(error))
+        return Outcome(done=True, message="back in the window of before")
+
+    def _remember(self, key: str, window: int | None) -> None:
+        self._last = key
+        if window is not None:
+            self._before = window
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                descriptor = os.open(
+                    self._path,
+                    os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC,
+                    0o600,
+                )
+                with open(descriptor, "w", encoding="utf-8") as file:
+                    json.dump({"last": self._last, "before": self._before}, file)
+
+    def _recall(self) -> None:
+        if self._path is None:
+            return
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            with open(self._path, encoding="utf-8") as file:
+                kept = json.load(file)
+            last, before = kept.get("last"), kept.get("before")
+            self._last = last if isinstance(last, str) else None
+            self._before = before if isinstance(before, int) else None
