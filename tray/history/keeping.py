@@ -22,6 +22,7 @@ import msgspec
 from tray.claude.files import read_small
 from tray.claude.locate import ID
 from tray.history.past import KEPT, LOCAL, Past, Place
+from tray.history.private import make_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,7 +73,7 @@ def keep(past: Past, folder: str | None = None) -> str:
     target = os.path.join(folder, "projects", project)
     kept = os.path.join(target, f"{past.session_id}.jsonl")
     try:
-        os.makedirs(target, 0o700, exist_ok=True)
+        make_folders(folder, "projects", project)
         with _locked(folder):
             _clean(folder)
             _refuse_shorter(past.transcript, kept)

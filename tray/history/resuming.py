@@ -10,7 +10,6 @@ import shlex
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-
 from msgspec.structs import replace
 
 from tray.claude.roots import CONFIG_DIR

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tray.claude.files import read_small
+from tray.history.private import make_folders
 from tray.history.remotes import cache_folder
 from tray.untrusted import one_line
 
@@ -256,8 +257,8 @@ def _guarded(
 
 
 def _sync(remote: Remote, folder: str, limit: float, running: _Running) -> Outcome:
-    projects = os.path.join(folder, "projects")
-    os.makedirs(projects, 0o700, exist_ok=True)
+    make_folders(os.path.dirname(folder))
+    projects = make_folders(folder, "projects")
     with open(os.path.join(folder, ".lock"), "wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -294,7 +295,7 @@ def _run(argv: Sequence[str], limit: float, running: _Running) -> tuple[int | No
 def _tells(line: str) -> bool:
     """Whether a line on stderr says what went wrong, and not only that something did."""
     return bool(line.strip()) and not line.startswith(
-        ("rsync error:", "rsync: connection unexpectedly closed", "Warning: Permanently added")
+        ("rsync error:", "rsync: connection unexpectedly closed", "Warning: ")
     )
 
 
