@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from tray import engine as engine_module
+from tray.config import Holds, Projects, Settings
 from tray.engine import Engine, Update
-from tray.session import Observation, Problem, Snapshot, State
+from tray.session import Ask, Observation, Problem, Reason, Snapshot, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ class Stage:
         self.sessions: tuple[Observation, ...] = (IDLE,)
         self.problems: tuple[Problem, ...] = ()
         self.next_look: float | None = None
+        self.idle_after = 0.0
         self.watched: frozenset[str] = frozenset()
         self.surveys = 0
         self.fault: type[BaseException] | None = None
@@ -207,3 +209,38 @@ def test_no_survey_for_long_is_noticed(stage: Stage, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(engine_module.time, "monotonic", lambda: 109.0)
     assert not stage.engine.stalled()
     monkeypatch.undo()
+
+
+def test_settings_hold_from_the_next_survey_on(
+    stage: Stage, wait_until: Callable[..., object]
+) -> None:
+    stage.show(project="shop")
+    stage.engine.start()
+    wait_until(lambda: stage.updates)
+    assert stage.idle_after == Settings().idle_after
+    stage.engine.configure(Settings(idle_after=7.0))
+    wait_until(lambda: stage.idle_after == 7.0)
+    stage.engine.configure(Settings(projects=Projects(ignore=("shop",))))
+    wait_until(lambda: stage.updates[-1].tracked.sessions == ())
+    assert stage.updates[-1].snapshot.sessions == ()
+
+
+def test_holds_are_the_settings_own_and_begin_anew_after_a_sleep(
+    stage: Stage, wait_until: Callable[..., object]
+) -> None:
+    stage.engine.configure(Settings(holds=Holds(ask=500.0)))
+    stage.engine.start()
+    wait_until(lambda: stage.updates)
+    ask = Ask("s1", Reason.PERMISSION)
+    stage.show(state=State.NEEDS_INPUT, reason=Reason.PERMISSION, ask=ask)
+    stage.engine.wake()
+    wait_until(lambda: stage.state is State.NEEDS_INPUT)
+    (before,) = stage.updates[-1].tracked.tracks
+    assert before.alert is not None
+    assert before.alert_seen is not None
+    assert (before.alert.ripe, before.due) == (False, before.alert_seen + 500.0)
+    stage.engine.woke()
+    wait_until(lambda: stage.updates[-1].tracked.tracks[0].due != before.due)
+    (after,) = stage.updates[-1].tracked.tracks
+    assert after.due is not None
+    assert after.due > before.alert_seen + 500.0

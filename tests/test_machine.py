@@ -16,6 +16,7 @@ from tray.machine import (
     TURN_HOLD,
     AlertKind,
     Tracked,
+    restart_holds,
     step,
 )
 from tray.session import (
@@ -432,3 +433,35 @@ def test_two_hundred_sessions_keep_their_order() -> None:
     rows = run.tracked.sessions
     assert [row.key for row in rows[:2]] == ["199:1", "197:1"]
     assert rows[100].state is State.WORKING
+
+
+@pytest.mark.parametrize(
+    ("session", "hold"),
+    [
+        (asks("s1"), ASK_HOLD),
+        (asks("s1", deciding=True), DECIDING_HOLD),
+        (over(5.0), TURN_HOLD),
+    ],
+)
+def test_a_sleep_begins_the_hold_anew(session: Observation, hold: float) -> None:
+    run = Run(WORKING)
+    run.see(session)
+    assert run.tracked is not None
+    run.now += hold - 0.1
+    run.tracked = restart_holds(run.tracked, run.now)
+    assert run.tracked.wake_at == pytest.approx(run.now + hold)
+    run.see(session, after=hold - 0.01)
+    assert run.ripe is None
+    run.see(session, after=0.02)
+    assert run.ripe is not None
+
+
+def test_a_sleep_changes_nothing_for_what_was_ripe_or_has_died() -> None:
+    ripe = Run(WORKING)
+    ripe.see(asks("s1"))
+    ripe.see(asks("s1"), after=ASK_HOLD)
+    dying = Run(WORKING)
+    dying.see(leftover=frozenset({"/r/1.json"}))
+    for run in (ripe, dying, Run(IDLE)):
+        assert run.tracked is not None
+        assert restart_holds(run.tracked, run.now + 50) == run.tracked

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from tray.desktop.alerts import SHOW, Bubble, Memory, Urgency, dismissed, plan
+from tray.desktop.alerts import Bubble, Memory, Urgency, dismissed, plan
+from tray.desktop.circumstances import Circumstances
 from tray.machine import BLOCKING_ALERTS, AlertKind, Tracked, step
 from tray.session import Ask, Kind, Observation, Reason, Snapshot, State, TurnEnd
 
@@ -122,7 +123,8 @@ class Screen:
     def _look(self) -> None:
         snapshot = Snapshot(at=WALL + self.now, sessions=self.sessions, leftover=self.leftover)
         self.tracked, _ = step(self.tracked, snapshot, self.now)
-        self.memory, wanted = plan(self.memory, self.tracked, self.now)
+        made = plan(self.memory, self.tracked, self.now, Circumstances(wall=WALL + self.now))
+        self.memory, wanted = made.memory, made.bubbles
         assert len({bubble.id for bubble in wanted}) == len(wanted)
         for gone in self.standing.keys() - {bubble.id for bubble in wanted}:
             self.standing.pop(gone).closed = self.now
@@ -237,7 +239,6 @@ def test_what_a_bubble_says(seen, title, body, urgency, expires, category) -> No
     assert (bubble.title, bubble.body) == (title, body)
     assert (bubble.urgency, bubble.expires, bubble.category) == (urgency, expires, category)
     assert bubble.keys == ("1",)
-    assert bubble.actions == (SHOW,)
 
 
 @pytest.mark.parametrize(

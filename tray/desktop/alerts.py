@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from tray.config import Settings
 from tray.desktop.bubbles import (
@@ -33,7 +33,6 @@ from tray.desktop.bubbles import (
     compose,
     kind_of,
 )
-from tray.desktop.circumstances import Circumstances
 from tray.desktop.event_commands import Told, event_of
 from tray.desktop.hush import hushed, hushed_for_a_time, presence_ends, present
 from tray.desktop.moment import Memory, Moment, ask_of, ripe
@@ -46,6 +45,7 @@ from tray.mutes import next_end
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tray.desktop.circumstances import Circumstances
     from tray.machine import Track, Tracked
 
 __all__ = [
@@ -74,28 +74,8 @@ class Plan:
     """Keys of the sessions for which it matters whether the person is there."""
 
 
-@overload
-def plan(memory: Memory, tracked: Tracked, now: float) -> tuple[Memory, tuple[Bubble, ...]]: ...
-
-
-@overload
-def plan(memory: Memory, tracked: Tracked, now: float, circumstances: Circumstances) -> Plan: ...
-
-
-def plan(
-    memory: Memory, tracked: Tracked, now: float, circumstances: Circumstances | None = None
-) -> Plan | tuple[Memory, tuple[Bubble, ...]]:
-    """Return what is to be told at `now` (monotonic seconds), and what to remember of it.
-
-    Without circumstances: the memory and the bubbles alone, with a single button each.
-    """
-    if circumstances is not None:
-        return _plan(memory, tracked, now, circumstances)
-    made = _plan(memory, tracked, now, Circumstances(wall=0.0))
-    return made.memory, tuple(replace(bubble, actions=(SHOW,)) for bubble in made.bubbles)
-
-
-def _plan(memory: Memory, tracked: Tracked, now: float, around: Circumstances) -> Plan:
+def plan(memory: Memory, tracked: Tracked, now: float, around: Circumstances) -> Plan:
+    """Return what is to be told at `now` (monotonic seconds), and what to remember of it."""
     tracks = {
         key: track
         for track in tracked.tracks
