@@ -76,13 +76,13 @@ async def test_another_login_that_is_locked_does_not_matter(on_system, followed)
     on_system.properties[OTHER, f"{LOGIND}.Session"] = {}
     person = await followed.start({"XDG_SESSION_ID": "2"})
     await until(lambda: person._login.locked is False)
-    looks = len(on_system.called("GetAll"))
+    looks = len(on_system.called("Get"))
     on_system.change(OTHER, f"{LOGIND}.Session", LockedHint=Variant("b", True))
     await person._system._bus.introspect("org.freedesktop.DBus", "/org/freedesktop/DBus")
     assert not person.locked
     on_system.change(SESSION, f"{LOGIND}.Session", LockedHint=Variant("b", True))
     await until(lambda: person.locked)
-    assert len(on_system.called("GetAll")) == looks + 1
+    assert len(on_system.called("Get")) == looks + 1
 
 
 async def test_a_session_without_a_screen_gives_way_to_the_one_that_has_it(on_system, followed):
