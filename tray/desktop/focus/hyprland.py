@@ -1,0 +1,133 @@
+"""Hyprland, by its socket (wiki.hypr.land, "IPC" and "Using hyprctl")."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from tray.desktop.focus.place import FocusError, Seat, WindowHint
+from tray.desktop.focus.windows import (
+    Window,
+    await_focus,
+    check,
+    choose,
+    connected,
+    receive_all,
+    still_there,
+)
+from tray.untrusted import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = "Hyprland"
+_T = TypeVar("_T")
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+
+
+class _Workspace(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Client(msgspec.Struct, frozen=True):
+    address: str
+    pid: int = -1
+    """-1: not known."""
+    title: str = ""
+    mapped: bool = True
+    workspace: _Workspace = _Workspace()
+
+
+class _Active(msgspec.Struct, frozen=True):
+    address: str | None = None
+    """Missing where no window has the focus."""
+
+
+class _Spot:
+    """A window of Hyprland's."""
+
+    layer = _NAME
+    outward: Seat | WindowHint | None = None
+
+    def __init__(self, path: str, window: Window, hint: WindowHint) -> None:
+        self._path = path
+        self._window = window
+        self._hint = hint
+        self.says = window.says
+
+    def active(self) -> bool | None:
+        """Whether the window has the focus."""
+        try:
+            return self._has_focus()
+        except FocusError:
+            return None
+
+    def show(self, token: str | None = None) -> None:  # noqa: ARG002  (the person's own wish needs none)
+        """Focus the window, on whatever workspace it is."""
+        check(self._hint)
+        still_there(self._window, _windows(self._path))
+        address = f"address:{self._window.id}"
+        told = _ask(self._path, f"dispatch focuswindow {address}")
+        if told.strip() != "ok":
+            # With a configuration in Lua (from 0.55 on) what is dispatched is Lua too.
+            told = _ask(self._path, f'dispatch hl.dsp.focus({{ window = "{address}" }})')
+        if told.strip() != "ok":
+            raise FocusError(f"{_NAME} refuses: {one_line(told, 100)}")
+        await_focus(self._has_focus, _NAME)
+
+    def _has_focus(self) -> bool:
+        return _decode(_ask(self._path, "j/activewindow"), _Active).address == self._window.id
+
+
+class _Layer:
+    name = _NAME
+    wants: frozenset[str] = frozenset()
+
+    def find(self, place: Seat | WindowHint, desktop: Mapping[str, str]) -> _Spot | None:
+        if not isinstance(place, WindowHint):
+            return None
+        path = _socket(desktop)
+        if path is None:
+            return None
+        window = choose(place, _windows(path))
+        return _Spot(path, window, place) if window is not None else None
+
+
+def _socket(desktop: Mapping[str, str]) -> str | None:
+    instance = desktop.get("HYPRLAND_INSTANCE_SIGNATURE")
+    if not instance:
+        return None
+    folder = desktop.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    path = f"{folder}/hypr/{instance}/.socket.sock"
+    # Up to 0.39 it was here.
+    before = f"/tmp/hypr/{instance}/.socket.sock"  # noqa: S108
+    return before if os.path.exists(before) and not os.path.exists(path) else path
+
+
+def _windows(path: str) -> list[Window]:
+    return [
+        Window(one.address, one.pid if one.pid > 0 else None, one.title, where=one.workspace.name)
+        for one in _decode(_ask(path, "j/clients"), list[_Client])
+        # What is dispatched has no quoting, so that nothing else may get into it.
+        if one.mapped and _ADDRESS.fullmatch(one.address)
+    ]
+
+
+def _decode(text: str, kind: type[_T]) -> _T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as error:
+        raise FocusError(f"{_NAME} answers something else than expected ({error})") from None
+
+
+def _ask(path: str, request: str) -> str:
+    # Hyprland waits for each connection: it is opened for one request, and closed at once.
+    with connected(path, _NAME) as connection:
+        connection.sendall(request.encode())
+        return receive_all(connection, _NAME).decode(errors="replace")
+
+
+LAYER = _Layer()
