@@ -194,6 +194,15 @@ def test_an_end_the_person_was_present_at_is_not_told_on_their_return() -> None:
     assert back.keys == ("1",)
 
 
+def test_an_end_the_person_came_to_see_is_not_told_on_their_return() -> None:
+    tracked = Tracked((finished(),))
+    shown = plan(Memory(), tracked, 700.0, around(700.0))
+    seen = plan(shown.memory, tracked, 705.0, around(705.0, present=frozenset({"9"})))
+    assert seen.bubbles == ()
+    away = plan(seen.memory, tracked, 1000.0, around(1000.0, away=True))
+    assert plan(away.memory, tracked, 2000.0, around(2000.0)).bubbles == ()
+
+
 def test_an_end_told_before_the_lock_is_not_told_again_one_before_the_idle_time_is() -> None:
     tracked = Tracked((finished(),))
     shown = plan(Memory(), tracked, 700.0, around(700.0))
@@ -226,7 +235,8 @@ def test_reminders_begin_with_the_setting_end_with_it_and_wait_for_the_person() 
     away = plan(memory, tracked, 900.0, around(900.0, settings=on, away=True))
     assert (away.bubbles, away.wake_at) == ((), None)
     there = plan(memory, tracked, 900.0, around(900.0, settings=on, present=frozenset({"1"})))
-    assert (there.bubbles, there.watching) == ((), frozenset({"1"}))
+    # It is told when the person leaves: to wake up for it before would be a busy loop.
+    assert (there.bubbles, there.watching, there.wake_at) == ((), frozenset({"1"}), None)
 
 
 def test_a_summary_has_one_button_and_says_each_in_words() -> None:
