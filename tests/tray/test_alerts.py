@@ -656,6 +656,15 @@ def test_memory_does_not_grow_with_time() -> None:
     assert screen.memory == Memory()
 
 
+def test_memory_does_not_grow_with_asks_that_follow_each_other_directly() -> None:
+    screen = Screen(working())
+    for number in range(20):
+        screen.at(10.0 * number + 10, asks(ask=f"a{number}"))
+        screen.until(10.0 * number + 15)
+    assert len(screen.history) == 20
+    assert len(screen.memory.told) == 1
+
+
 def test_an_afternoon() -> None:
     """Timed snapshots in; the hand-written list of what a person saw out."""
     web, api, docs = "web", "api", "docs"
