@@ -103,9 +103,14 @@ class Bell:
 
     def __enter__(self) -> Self:
         self._desk.__enter__()
+        # The tests type at their clients just before these ask: that is no reason to wait here.
+        settings = self._folder / "config" / "sessionbell" / "config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text("[holds]\npresence = 0\n")
         environment = self._home.environment | {
             "DBUS_SESSION_BUS_ADDRESS": self._desk.address,
             "XDG_RUNTIME_DIR": str(self._folder),
+            "XDG_CONFIG_HOME": str(self._folder / "config"),
         }
         self._log = self._folder / "tray.log"
         with self._log.open("wb") as log:
