@@ -34,7 +34,7 @@ class World:
 
     def __init__(self, version: str, program: str) -> None:
         self.version = version
-        self._program = program
+        self.program = program
         self._pooled: Client | None = None
         self._names = 0
 
@@ -63,7 +63,7 @@ class World:
         return Client(
             self.terminals,
             self.home,
-            [self._program, *mode, *arguments],
+            [self.program, *mode, *arguments],
             self.home.project(project, trusted=trusted),
             in_shell=in_shell,
         )

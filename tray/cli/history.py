@@ -180,13 +180,15 @@ def look_back(
     """
     gc.disable()  # there is no garbage in what follows, and much to look through
     from tray.history.index import Index
-    from tray.history.scan import places, scan
+    from tray.history.keeping import without_doubles
+    from tray.history.scan import scan
+    from tray.history.sources import everywhere
 
     progress = _Progress()
     with Index() as index:
         try:
             found = scan(
-                places(roots or None, index),
+                everywhere(roots or None, index, problems),
                 index=index,
                 progress=progress,
                 everything=everything,
@@ -194,6 +196,7 @@ def look_back(
             )
         finally:
             progress.end()
+        found = without_doubles(found)
         problems += index.problems
         if live:
             found = _with_live(found, roots)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tray.history.past import LOCAL
+from tray.history.past import KEPT, LOCAL
 from tray.session import State
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def mark(sessions: Iterable[Past], observations: Iterable[Observation]) -> tuple[Past, ...]:
     """Return the sessions with `live`, `state`, `reason` and `pid` filled in.
 
-    A session is live if a process has its transcript, or its id if that has none yet.
+    A session is live if a process has its transcript, or its id if that has none yet. A kept copy
+    that was resumed has none where transcripts are: the client goes on in the copy (seen on
+    2.1.332).
     """
     by_path: dict[str, Observation] = {}
     by_id: dict[str, Observation] = {}
@@ -39,7 +41,7 @@ def mark(sessions: Iterable[Past], observations: Iterable[Observation]) -> tuple
 
 
 def _with(session: Past, observation: Observation | None) -> Past:
-    if observation is None or session.source != LOCAL:
+    if observation is None or session.source not in (LOCAL, KEPT):
         return session
     return replace(
         session,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tray.history.folding import fold
+from tray.history.past import KEPT, LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -90,21 +91,26 @@ def matching(sessions: Iterable[Past], wanted: str) -> tuple[Past, ...]:
     """Return every session that `wanted` can mean; the caller must not guess among several.
 
     A whole id or the file's path wins, then a name the person gave, then the start of an id, then
-    a title. Of several files of one session the first given counts.
+    a title, then words that all stand in one. Of several files of one session the nearest counts:
+    the one here, then a kept copy, then one from another machine; else the first given.
     """
     candidates: dict[str, Past] = {}
     for session in sessions:
         if wanted == session.transcript:
             return (session,)
-        candidates.setdefault(session.session_id, session)
+        known = candidates.setdefault(session.session_id, session)
+        if _distance(session) < _distance(known):
+            candidates[session.session_id] = session
     if not wanted.strip():
         return ()
     folded = fold(wanted)
+    words = folded.split()
     rules: tuple[Callable[[Past], bool], ...] = (
         lambda session: session.session_id == folded,
         lambda session: fold(session.name or "") == folded,
         lambda session: len(wanted) >= _ID_START and session.session_id.startswith(folded),
         lambda session: fold(session.title or "") == folded,
+        lambda session: all(word in fold(session.title or "") for word in words),
     )
     for rule in rules:
         found = tuple(session for session in candidates.values() if rule(session))
@@ -118,6 +124,10 @@ def arranged(sessions: Sequence[Past], order: str) -> tuple[Past, ...]:
     if order == "modified":
         return tuple(sessions)
     return tuple(sorted(sessions, key=ORDERS[order]))
+
+
+def _distance(session: Past) -> int:
+    return {LOCAL: 0, KEPT: 1}.get(session.source, 2)
 
 
 def _in_project(session: Past, wanted: str) -> bool:
