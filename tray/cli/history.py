@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tray.cli.keep import keep
 from tray.cli.options import complain, examples, json_option, no_color_option, roots_option
 from tray.history.select import ORDERS, Filter, arranged, matching, moment
 
@@ -74,6 +75,14 @@ def _moment(_context: click.Context, option: click.Parameter, value: str | None)
     help="At most so many; 0 is all.",
 )
 @click.option("--all", "everything", is_flag=True, help="Also what is no session, with the reason.")
+@click.option("--deleted", is_flag=True, help="Only sessions that are gone but for what you typed.")
+@click.option(
+    "--sync/--no-sync",
+    "sync",
+    default=None,
+    help="First fetch what is new of all remotes, or of none; else as `auto_sync_minutes` says.",
+)
+@click.option("--sync-only", is_flag=True, help="Fetch what is new of all remotes, list nothing.")
 @click.option("--debug", is_flag=True, help="Show ids and how many lines could not be read.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
 @json_option
@@ -99,6 +108,9 @@ def history(
     sort: str,
     limit: int,
     everything: bool,
+    deleted: bool,
+    sync: bool | None,
+    sync_only: bool,
     debug: bool,
     as_csv: bool,
     as_json: bool,
@@ -113,12 +125,18 @@ def history(
     """
     if ctx.invoked_subcommand is not None:
         return 0
-    if text is None and (regex or tools):
-        raise click.UsageError("--regex and --tools go with --search")
-    if as_csv and (as_json or text is not None):
-        raise click.UsageError("--csv goes with neither --json nor --search")
+    _refuse_contradictions(
+        {"--regex or --tools": regex or tools}, {"--search": text is not None}, goes=True
+    )
+    _refuse_contradictions(
+        {"--csv": as_csv}, {"--json": as_json, "--search": text is not None}, goes=False
+    )
+    _refuse_contradictions({"--deleted": deleted}, {"--search": text is not None}, goes=False)
     query = _query(text, regex=regex, tools=tools)
     problems: list[Problem] = []
+    code = _fetch(problems, roots, every=sync_only or sync, quiet=not sync_only)
+    if sync_only:
+        return complain(problems) or code
     wanted = Filter(
         project=project,
         branch=branch,
@@ -130,7 +148,9 @@ def history(
         since=since,
         until=until,
     )
-    sessions = look_back(roots, problems, everything=everything)
+    sessions = look_back(roots, problems, everything=everything or deleted)
+    if deleted:
+        sessions = _deleted(sessions, roots)
     chosen = arranged([session for session in sessions if wanted.fits(session)], sort)
     if query is not None:
         _print_found(chosen, query, limit, as_json=as_json, color=not no_color)
@@ -171,6 +191,16 @@ def _family_tree(sessions: Sequence[Past]) -> tuple[tuple[Past, ...], list[int]]
     return tuple(session for _, session in rows), [depth for depth, _ in rows]
 
 
+def _refuse_contradictions(given: dict[str, bool], others: dict[str, bool], *, goes: bool) -> None:
+    """End if what is given needs one of the others (`goes`), or does not go with one of them."""
+    for option, is_given in given.items():
+        if is_given and goes and not any(others.values()):
+            raise click.UsageError(f"{option} goes with {' or '.join(others)}")
+        for other, is_too in others.items():
+            if is_given and is_too and not goes:
+                raise click.UsageError(f"{option} does not go with {other}")
+
+
 def look_back(
     roots: Sequence[str], problems: list[Problem], *, everything: bool = False, live: bool = True
 ) -> tuple[Past, ...]:
@@ -202,6 +232,49 @@ def look_back(
             found = _with_live(found, roots)
     gc.freeze()
     return found
+
+
+def _fetch(
+    problems: list[Problem], roots: Sequence[str], *, every: bool | None, quiet: bool
+) -> int:
+    """Sync all remotes, none, or (`None`) those whose time has come; return the exit code."""
+    from tray.history.remotes import default_path
+
+    # Most people have none, and pay one look at the disk.
+    if every is False or roots or not os.path.exists(default_path()):
+        if not quiet:
+            click.echo(f"no remotes in {default_path()}; `sessionbell remotes init` begins it")
+        return 0
+    from tray.history import syncing
+    from tray.history.sources import known_remotes
+
+    # What is wrong with the file is told when its sessions are looked for, if they are.
+    remotes = known_remotes(None if quiet else problems)
+    limit = syncing.LIMIT
+    if every is None:
+        remotes = syncing.automatic(remotes, time.time())
+        limit = syncing.AUTOMATIC_LIMIT
+    if not remotes:
+        return 0
+    from tray.cli.remotes import sync_now
+
+    return sync_now(remotes, limit=limit, quiet=quiet)
+
+
+def _deleted(sessions: Sequence[Past], roots: Sequence[str]) -> tuple[Past, ...]:
+    """Return those of which only prompts are left: no file, kept copy or process has their id."""
+    from tray.claude.survey import Surveyor
+    from tray.cli.options import chosen_roots
+    from tray.history.deleted import as_past, deleted
+    from tray.history.index import Index
+    from tray.history.scan import places
+
+    known = {session.session_id for session in sessions}
+    observed = Surveyor(roots=chosen_roots(roots)).survey().sessions
+    known |= {one.session_id for one in observed if one.session_id is not None}
+    with Index() as index:
+        folders = [place.path for place in places(roots or None, index)]
+    return tuple(map(as_past, deleted(folders, known)))
 
 
 def _with_live(sessions: tuple[Past, ...], roots: Sequence[str]) -> tuple[Past, ...]:
@@ -412,3 +485,6 @@ class _Progress:
         bar.start()
         self._tell = lambda done, whole: bar.update(task, completed=done, total=whole)
         self._stop = bar.stop
+
+
+history.add_command(keep)

@@ -54,6 +54,8 @@ def resume(
     cwd = os.getcwd() if here else how.cwd
     complain(problems)
     if only_print:
+        if how.warning is not None and not here:
+            click.echo(f"sessionbell: {one_line(how.warning, 1000)}", err=True)
         click.echo(f"cd {shlex.quote(cwd)} && {shlex.join(_with_environment(how))}")
         return 0
     if not here and how.gone is not None:
