@@ -19,6 +19,7 @@ LINE_LIMIT = 8 * 1024 * 1024
 """Bytes of the longest line that is read as it is."""
 _KEPT = 64 * 1024
 """Bytes kept at either end of a text in a longer one."""
+_BACKSLASH = ord("\\")
 GAP = " [...] "
 """What stands for the part left out."""
 _WHOLE_ESCAPES = re.compile(rb"(?:[^\\]|\\u[0-9a-fA-F]{4}|\\[^u])*", re.DOTALL)
@@ -82,6 +83,14 @@ def _long_line(descriptor: int, start: int, end: int) -> tuple[bytes, int]:
     return whole + (b"\n" if feed >= 0 else b""), offset
 
 
+def _backslashes(data: bytes, begin: int, end: int) -> int:
+    """Return how many backslashes stand right before `end`, back to `begin`."""
+    at = end
+    while at > begin and data[at - 1] == _BACKSLASH:
+        at -= 1
+    return end - at
+
+
 class _Shortened:
     """A line of JSON whose long texts lose their middle."""
 
@@ -123,7 +132,7 @@ class _Shortened:
         while True:
             quote = data.find(b'"', at)
             end = quote if quote >= 0 else len(data)
-            backslashes = end - begin - len(data[begin:end].rstrip(b"\\"))
+            backslashes = _backslashes(data, begin, end)
             escaped = backslashes % 2 == 1
             if backslashes == end - begin:
                 escaped ^= self._escaped
