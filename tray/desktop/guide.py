@@ -35,13 +35,19 @@ def waiting(sessions: Sequence[Observation]) -> list[Observation]:
     return [*blocked, *sorted(turns, key=lambda one: -(one.since or 0.0))]
 
 
+def stop_of(session: Observation) -> str:
+    """Name what `session` waits with: its next ask is another one. Pure."""
+    what = session.ask.id if session.ask is not None else session.since
+    return f"{session.key} {what}"
+
+
 def after(sessions: Sequence[Observation], last: str | None) -> Observation | None:
-    """Return the session to go to after the one with the key `last`; the first if that waits no
+    """Return the session to go to after the one with the stop `last`; the first if that waits no
     more, `None` if nothing waits. Pure.
     """
     found = waiting(sessions)
-    keys = [one.key for one in found]
-    position = keys.index(last) + 1 if last in keys else 0
+    stops = [stop_of(one) for one in found]
+    position = stops.index(last) + 1 if last in stops else 0
     return found[position % len(found)] if found else None
 
 
@@ -70,9 +76,11 @@ class Guide:
 
             with contextlib.suppress(FocusError):
                 before = x11.focused(self._desktop)
-        outcome = route.find(session, self._desktop).go(token)
-        if outcome.done:
-            self._remember(session.key, before)
+        way = route.find(session, self._desktop)
+        outcome = way.go(token)
+        # One that cannot be gone to has had its turn as well: the next key press goes on.
+        moved = outcome.done and before != getattr(way.window, "window", None)
+        self._remember(stop_of(session), before if moved else None)
         return outcome
 
     def next(self, sessions: Sequence[Observation]) -> Observation | None:
@@ -96,8 +104,9 @@ class Guide:
             return Outcome(done=False, message=str(error))
         return Outcome(done=True, message="back in the window of before")
 
-    def _remember(self, key: str, window: int | None) -> None:
-        self._last = key
+    def _remember(self, stop: str, window: int | None) -> None:
+        self._recall()
+        self._last = stop
         if window is not None:
             self._before = window
         if self._path is not None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
-from tray.desktop.focus.seats import is_there, seat_of
+from tray.desktop.focus.seats import WANTS, is_there, seat_of
 from tray.session import Kind, State
+from tray.system.processes import children
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -36,13 +37,12 @@ TERMINALS: tuple[str, ...] = (
 )  # fmt: skip
 EDITORS: tuple[str, ...] = ("editors",)
 WINDOW_SYSTEMS: tuple[str, ...] = ("sway", "hyprland", "niri", "kwin", "x11", "gnome_shell")
+_ON_WAYLAND = frozenset({"sway", "hyprland", "niri", "kwin", "gnome_shell"})
+"""Those that EWMH does not do for."""
+_WAYLAND = ("WAYLAND_DISPLAY", "SWAYSOCK", "HYPRLAND_INSTANCE_SIGNATURE", "NIRI_SOCKET")
+"""The variables of a login one of which is set there."""
 _DEEPEST = 6
 """Multiplexers within each other at most."""
-WANTS = frozenset(
-    {"SSH_CONNECTION", "TERM_PROGRAM", "TERMINAL_EMULATOR", "TMUX", "ZELLIJ_PANE_ID",
-     "ZELLIJ_SESSION_NAME"}
-)  # fmt: skip
-"""The variables of a session's process that some layer reads."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -64,88 +64,136 @@ class Route:
     def __init__(
         self,
         steps: Sequence[Spot] = (),
+        window: Spot | None = None,
         *,
         seat: Seat | None = None,
         message: str = "",
         argv: tuple[str, ...] = (),
-        seek: str | None = None,
+        hint: WindowHint | None = None,
+        certain: bool = True,
         asked: Sequence[str] = (),
         desktop: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the steps, from the inside out.
+        """Take the steps up to the window, from the inside out, and the window.
 
-        `message` says why the way ends before a window; `argv` is what leads on then; `seek`
-        names what no program can select; `asked` are lines for `explain`.
+        `message` says why there is nothing to be shown; `argv` is what leads on then; `hint` is
+        what is known of the window; it is not `certain` if the window may show something else;
+        `asked` are lines for `explain`.
         """
         self.steps = tuple(steps)
+        self.window = window
         self.seat = seat
         self.message = message
         self.argv = argv
-        self.seek = seek
+        self.others: tuple[Route, ...] = ()
+        """Ways to the same session through other clients of a multiplexer."""
+        self._hint = hint
+        self._certain = certain
         self._asked = tuple(asked)
         self._desktop = desktop or {}
 
     @property
     def complete(self) -> bool:
         """Whether it leads to a window."""
-        return not self.message
+        return self.window is not None
+
+    @property
+    def seek(self) -> str | None:
+        """What no program can select, and the person must look for."""
+        return _seek(self._hint)
 
     def active(self) -> bool | None:
         """Whether all of it is before the person now; `None` where one step cannot tell."""
-        if not self.complete or not self.steps:
+        answers = []
+        for way in (self, *self.others):
+            answers.append(way.shown())
+            if answers[-1] is True:
+                return True
+        return None if None in answers else False
+
+    def shown(self) -> bool | None:
+        """Answer as `active` does, for this very way alone."""
+        if not self.steps and self.window is None:
             return None
-        known: bool | None = True
         # The window first: most of the time it is another one, and the rest need not be asked.
-        for step in reversed(self.steps):
+        known: bool | None = True
+        for step in (*((self.window,) if self.window else ()), *reversed(self.steps)):
             found = step.active()
             if found is False:
                 return False
             if found is None:
                 known = None
-        return known if self.seek is None else None
+        return known if self.complete and self.seek is None and self._certain else None
 
     def go(self, token: str | None = None) -> Outcome:
         """Bring the person there. Never raises; types nothing."""
         if self.seat is not None and not is_there(self.seat):
-            return Outcome(
-                done=False, message=f"the session is no longer at {self.seat.process.tty}"
-            )
-        if not self.steps:
-            return Outcome(done=False, message=self.message, argv=self.argv)
+            place = one_line(self.seat.process.tty or "its terminal", 60)
+            return Outcome(done=False, message=f"the session is no longer at {place}")
+        if self.message:
+            return Outcome(done=False, message=self._said(self.message), argv=self.argv)
         try:
-            return self._take(token)
+            ways = (self, *self.others)
+            # Through the client that the person looks at already, if there is one.
+            looked_at = (way for way in ways if way.shown() is True)
+            return next(looked_at if self.others else iter(()), self).take(token)
         except FocusError as error:
-            return Outcome(done=False, message=str(error))
+            return Outcome(done=False, message=one_line(str(error), 300))
         except Exception:
             log.exception("a way to a session failed")
             return Outcome(done=False, message="that failed; see the log: sessionbell doctor")
 
-    def _take(self, token: str | None) -> Outcome:
-        outward: Seat | WindowHint | None = None
-        window = self.steps[-1] if (self.steps[-1].outward is None) else None
+    def take(self, token: str | None) -> Outcome:
+        """Show each place in turn; raises `FocusError` and whatever a layer does."""
+        hint = self._hint
         for step in self.steps:
-            if step is window and len(self.steps) > 1 and isinstance(outward, WindowHint):
-                # The terminal may know its window only now that the tab was selected.
-                step = _window(outward, self._desktop)[0] or step
             step.show(token)
-            outward = step.outward
-        where = self.steps[0].says
-        if self.complete and self.seek is None:
-            return Outcome(done=True, message=where)
-        if self.seek is not None and self.complete:
-            return Outcome(done=True, message=f"look for {self.seek}", seek=True)
-        return Outcome(done=False, message=f"{where}: {self.message}", argv=self.argv)
+            if isinstance(step.outward, WindowHint):
+                hint = step.outward
+        window = self.window
+        if hint != self._hint and hint is not None:
+            # The terminal knows its window only now that the tab was selected.
+            window, _ = _window(hint, self._desktop)
+        if window is not None:
+            window.show(token)
+        elif hint is None or _names_a_window(hint):
+            # The name of the tab or pane, else of whatever was found to hold it.
+            return Outcome(done=False, message=_lost(hint, self._said("")), seek=True)
+        if (seek := _seek(hint)) is not None:
+            return Outcome(done=True, message=f"look for {seek}", seek=True)
+        return Outcome(done=True, message=self._said(""))
+
+    def _said(self, message: str) -> str:
+        """Name the innermost place, and `message` about it."""
+        places = (*self.steps, *((self.window,) if self.window else ()))
+        return ": ".join(part for part in (*(one.says for one in places[:1]), message) if part)
 
     def explain(self) -> list[str]:
         """Return what would be done, and which layers were asked to no avail, a line each."""
-        lines = [f"{step.layer}: {step.says}" for step in self.steps]
+        places = (*self.steps, *((self.window,) if self.window else ()))
+        lines = [f"{place.layer}: {place.says}" for place in places]
         if self.seek is not None:
             lines.append(f"the person looks for {self.seek}")
         if self.message:
             lines.append(self.message)
+        elif self.window is None and (self._hint is None or _names_a_window(self._hint)):
+            lines.append(_lost(self._hint, ""))
         if self.argv:
             lines.append(f"offered: {shlex.join(self.argv)}")
         return [*lines, *self._asked]
+
+
+def _seek(hint: WindowHint | None) -> str | None:
+    return one_line(hint.seek, 300) if hint is not None and hint.seek else None
+
+
+def _names_a_window(hint: WindowHint) -> bool:
+    return hint.pid is not None or hint.app is not None
+
+
+def _lost(hint: WindowHint | None, place: str) -> str:
+    what = _seek(hint) or place
+    return "its window cannot be told for certain" + (f": look for {what}" if what else "")
 
 
 def find(session: Observation, desktop: Mapping[str, str]) -> Route:
@@ -174,55 +222,73 @@ def _without_terminal(session: Observation) -> Route:
 
 
 class _Search:
-    """One search for a way, and what it has found so far."""
+    """One search for a way, and which layers were asked to no avail."""
 
     def __init__(self, seat: Seat, desktop: Mapping[str, str]) -> None:
         self._seat = seat
         self._desktop = desktop
-        self._steps: list[Spot] = []
         self._asked: list[str] = []
 
     def run(self) -> Route:
-        seat = self._seat
-        for _ in range(_DEEPEST):
-            spot = self._first(MULTIPLEXERS, seat)
-            if spot is None:
-                break
-            self._steps.append(spot)
-            outward = spot.outward
-            if isinstance(outward, WindowHint):
-                return self._made(message="", seek=outward.seek or spot.says)
-            if outward is None:
-                attach: tuple[str, ...] = getattr(spot, "attach", ())
-                return self._made(message="no terminal is attached", argv=attach)
-            seat = outward
-        if (host := _ssh_host(seat)) is not None:
-            return self._made(message=f"runs over ssh from {host} on {seat.process.tty}")
-        return self._outside(seat)
+        return self._from(self._seat, ())
 
-    def _outside(self, seat: Seat) -> Route:
-        editor = self._first(EDITORS, seat)
-        if editor is not None:
-            self._steps.append(editor)
-            return self._made()
-        tab = self._first(TERMINALS, seat)
-        if tab is None:
-            owner = _owner(seat)
-            hint = WindowHint(pid=owner.pid, start_ticks=owner.start_ticks) if owner else None
-        else:
-            self._steps.append(tab)
-            hint = tab.outward if isinstance(tab.outward, WindowHint) else None
-            if hint is None:
-                return self._made()
-        if hint is None:
-            return self._made(message=f"nothing is known that shows {seat.process.tty}")
+    def _from(self, seat: Seat, steps: tuple[Spot, ...]) -> Route:
+        """Go outwards from `seat`, to which `steps` have led."""
+        spot = self._first(MULTIPLEXERS, seat) if len(steps) < _DEEPEST else None
+        if spot is None:
+            return self._outside(seat, steps)
+        found = [self._beyond(one, steps) for one in (spot, *getattr(spot, "others", ()))]
+        ways = [each for way in found for each in (way, *way.others)]
+        # A client on another machine shows it too, but a window here is what can be raised.
+        ways.sort(key=lambda way: not way.complete)
+        ways[0].others = tuple(ways[1:])
+        return ways[0]
+
+    def _beyond(self, spot: Spot, steps: tuple[Spot, ...]) -> Route:
+        """Go on from a multiplexer's `spot`."""
+        steps = (*steps, spot)
+        outward = spot.outward
+        if isinstance(outward, Seat):
+            return self._from(outward, steps)
+        if outward is not None:
+            return self._made(steps, hint=outward)
+        attach: tuple[str, ...] = getattr(spot, "attach", ())
+        return self._made(steps, message="no terminal is attached to it", argv=attach)
+
+    def _outside(self, seat: Seat, steps: tuple[Spot, ...]) -> Route:
+        place = _short(seat.process.tty)
+        if (host := _ssh_host(seat)) is not None:
+            return self._made(steps, message=f"runs over ssh from {host} on {place}")
+        tab = self._first((*EDITORS, *TERMINALS), seat)
+        if tab is not None:
+            steps = (*steps, tab)
+            if not isinstance(tab.outward, WindowHint):
+                return self._made(steps[:-1], tab)
+            return self._at_window(tab.outward, steps)
+        owner = _owner(seat)
+        if owner is None:
+            return self._made(steps, message=f"nothing is known that shows {place}")
+        name = one_line(owner.comm, 20)
+        # Nobody knows what else such a program's window can show.
+        several = len({one.tty for one in children(owner.pid)} - {None, owner.tty}) > 1
+        hint = WindowHint(
+            pid=owner.pid,
+            start_ticks=owner.start_ticks,
+            seek=f"{place} in {name}" if several else None,
+        )
+        way = self._at_window(hint, steps, certain=False)
+        if way.window is None:
+            return self._made(
+                steps, message=f"its window cannot be told for certain: look for {place} of {name}"
+            )
+        return way
+
+    def _at_window(
+        self, hint: WindowHint, steps: tuple[Spot, ...], *, certain: bool = True
+    ) -> Route:
         window, asked = _window(hint, self._desktop)
         self._asked += asked
-        if window is None:
-            what = tab.says if tab is not None else f"{seat.process.tty} of process {hint.pid}"
-            return self._made(message=f"its window cannot be told for certain: look for {what}")
-        self._steps.append(window)
-        return self._made(seek=hint.seek)
+        return self._made(steps, window, hint=hint, certain=certain)
 
     def _first(self, names: Sequence[str], seat: Seat) -> Spot | None:
         spot, asked = first(names, seat, self._desktop)
@@ -230,14 +296,23 @@ class _Search:
         return spot
 
     def _made(
-        self, *, message: str = "", argv: tuple[str, ...] = (), seek: str | None = None
+        self,
+        steps: tuple[Spot, ...],
+        window: Spot | None = None,
+        *,
+        message: str = "",
+        argv: tuple[str, ...] = (),
+        hint: WindowHint | None = None,
+        certain: bool = True,
     ) -> Route:
         return Route(
-            self._steps,
+            steps,
+            window,
             seat=self._seat,
             message=message,
             argv=argv,
-            seek=one_line(seek, 120) if seek else None,
+            hint=hint,
+            certain=certain,
             asked=self._asked,
             desktop=self._desktop,
         )
@@ -267,14 +342,16 @@ def first(
 
 
 def _window(hint: WindowHint, desktop: Mapping[str, str]) -> tuple[Spot | None, list[str]]:
-    return first(WINDOW_SYSTEMS, hint, desktop)
+    wayland = any(desktop.get(name) for name in _WAYLAND)
+    names = WINDOW_SYSTEMS if wayland else [n for n in WINDOW_SYSTEMS if n not in _ON_WAYLAND]
+    return first(names, hint, desktop)
 
 
 def _layer(name: str) -> Layer | None:
     try:
         found: Layer = importlib.import_module(f"{_PACKAGE}.{name}").LAYER
-    except ImportError:
-        log.exception("the layer %s is not to be had", name)
+    except ImportError as error:
+        log.debug("the layer %s is not to be had: %s", name, error)
         return None
     return found
 
@@ -282,6 +359,10 @@ def _layer(name: str) -> Layer | None:
 def _owner(seat: Seat) -> Process | None:
     """Return the nearest ancestor outside of the terminal: whoever made it."""
     return next((one for one in seat.ancestors if one.tty != seat.process.tty), None)
+
+
+def _short(tty: str | None) -> str:
+    return one_line((tty or "its terminal").removeprefix("/dev/"), 60)
 
 
 def _ssh_host(seat: Seat) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.programs import output
-from tray.desktop.focus.seats import is_there, seat_at
+from tray.desktop.focus.seats import WANTS, is_there, seat_at
 from tray.system.processes import environment, read_process
 from tray.untrusted import one_line
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tray.system.processes import Process
 
-WANTS = frozenset({"STY", "WINDOW"})
+_TOLD = frozenset({"STY", "WINDOW", "SCREENDIR"})
 _NUMBER = re.compile(r"^(\d+)")
 
 
@@ -80,12 +80,13 @@ class _Layer:
             if is_server(server):
                 if inner.tty != place.process.tty:
                     return None  # something between the two has a tty of its own
-                told = environment(inner.pid, WANTS)
+                told = environment(inner.pid, _TOLD)
                 sty, number = told.get("STY", ""), told.get("WINDOW", "")
                 # It names its own process: another's was inherited.
                 if sty.partition(".")[0] != str(server.pid) or not number.isdecimal():
                     return None
-                return WindowSpot(server, sty, number, place, desktop)
+                folder = {"SCREENDIR": told["SCREENDIR"]} if "SCREENDIR" in told else {}
+                return WindowSpot(server, sty, number, place, {**desktop, **folder})
         return None
 
 
@@ -115,7 +116,7 @@ def _display(server: Process) -> Seat | None:
     ):
         process = _named(pid)
         if process is not None and process.tty in ttys and process.pid != server.pid:
-            return seat_at(process.pid, process.start_ticks, frozenset({"TMUX", *WANTS}))
+            return seat_at(process.pid, process.start_ticks, WANTS)
     return None
 
 

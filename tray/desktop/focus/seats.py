@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
     from tray.session import Observation
 
+WANTS = frozenset(
+    {"SSH_CONNECTION", "TERM_PROGRAM", "TERMINAL_EMULATOR", "ZELLIJ_PANE_ID",
+     "ZELLIJ_SESSION_NAME"}
+)  # fmt: skip
+"""The variables of a process at a tty that some layer reads of its seat."""
+
 
 def seat_of(session: Observation, wants: Collection[str] = ()) -> Seat | None:
     """Return where `session` sits; `None` if its process is gone or at no terminal.

@@ -7,13 +7,15 @@ A pane is found by its tty on the server that is among the session's ancestors; 
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.programs import output
-from tray.desktop.focus.seats import is_there, seat_at
+from tray.desktop.focus.seats import WANTS, is_there, seat_at
+from tray.system.processes import environment
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -21,34 +23,27 @@ if TYPE_CHECKING:
 
     from tray.system.processes import Process
 
-_SEPARATOR = "\t"
-_PANES = _SEPARATOR.join(
-    (
-        "#{pane_tty}", "#{pane_id}", "#{session_id}", "#{window_id}", "#{window_active}",
-        "#{pane_active}", "#{pane_dead}", "#{session_name}",
-    )
-)  # fmt: skip
-_CLIENTS = _SEPARATOR.join(
-    ("#{client_name}", "#{client_pid}", "#{session_id}", "#{client_activity}",
-     "#{client_control_mode}")
-)  # fmt: skip
+# No control character: tmux prints an underscore for it where the locale is not UTF-8.
+_SEPARATOR = " "
+_PANE = ("P", "#{pane_tty}", "#{pane_id}", "#{session_id}", "#{window_id}", "#{window_active}",
+         "#{pane_active}", "#{pane_dead}", "#{session_name}")  # fmt: skip
+_CLIENT = ("C", "#{client_pid}", "#{session_id}", "#{client_activity}", "#{client_control_mode}",
+           "#{client_flags}", "#{client_name}")  # fmt: skip
+_OWN_PANE = "active-pane"
+"""The flag of a client that has an active pane of its own, which no format tells (tmux 3.2)."""
+_MOST = 4
+"""Clients that are looked at, at most."""
 
 
 class _Pane(msgspec.Struct, frozen=True):
     """One pane as one tmux session shows it: a window may be linked into several."""
 
-    tty: str
     pane: str
     session: str
     window: str
-    window_active: bool
-    pane_active: bool
-    dead: bool
+    active: bool
+    """Whether it takes the keys of a client on that session."""
     session_name: str
-
-    @property
-    def active(self) -> bool:
-        return self.window_active and self.pane_active
 
 
 class _Client(msgspec.Struct, frozen=True):
@@ -56,6 +51,16 @@ class _Client(msgspec.Struct, frozen=True):
     pid: int
     session: str
     activity: int
+    own_pane: bool
+
+
+class _View(msgspec.Struct, frozen=True):
+    """One pane and who may look at it."""
+
+    panes: dict[str, _Pane]
+    """By the session that shows it."""
+    clients: tuple[_Client, ...]
+    """The likeliest first: one that looks at the pane, one on its session, the one used last."""
 
 
 class Server:
@@ -66,105 +71,128 @@ class Server:
         self._desktop = desktop
 
     def ask(self, *arguments: str) -> str:
-        """Run one tmux command on the server; raises `FocusError`."""
-        return output(("tmux", "-S", self.socket, *arguments), self._desktop)
+        """Run tmux commands on the server; raises `FocusError`."""
+        return output(("tmux", "-u", "-S", self.socket, *arguments), self._desktop)
 
-    def panes(self, tty: str) -> list[_Pane]:
-        """Return the places where the live pane with that tty stands."""
-        found = []
-        for line in self.ask("list-panes", "-a", "-F", _PANES).splitlines():
-            parts = line.split(_SEPARATOR, 7)
-            if len(parts) == 8 and parts[0] == tty and parts[6] != "1":
-                tty, pane, session, window, window_active, pane_active, dead, name = parts
-                found.append(
-                    _Pane(
-                        tty,
-                        pane,
-                        session,
-                        window,
-                        window_active == "1",
-                        pane_active == "1",
-                        dead == "1",
-                        name,
-                    )
-                )
-        return found
+    def view(self, tty: str) -> _View:
+        """Look for the live pane with that tty, and for all clients a person may look at."""
+        said = self.ask(
+            "list-panes", "-a", "-F", _SEPARATOR.join(_PANE),
+            ";", "list-clients", "-F", _SEPARATOR.join(_CLIENT),
+        )  # fmt: skip
+        panes: dict[str, _Pane] = {}
+        clients: list[_Client] = []
+        for line in said.split("\n"):
+            what, _, rest = line.partition(_SEPARATOR)
+            if what == "P" and (pane := _pane(rest, tty)) is not None:
+                panes[pane.session] = pane
+            elif what == "C" and (client := _client(rest)) is not None:
+                clients.append(client)
 
-    def clients(self) -> list[_Client]:
-        """Return the clients a person may look at, the one used last first."""
-        found = []
-        for line in self.ask("list-clients", "-F", _CLIENTS).splitlines():
-            name, pid, session, activity, control = (line.split(_SEPARATOR) + [""] * 5)[:5]
-            # Since tmux 2.6 the activity may be empty for a client that was never used.
-            if control != "1" and pid.isdecimal():
-                found.append(
-                    _Client(name, int(pid), session, int(activity) if activity.isdecimal() else 0)
-                )
-        return sorted(found, key=lambda client: -client.activity)
+        def rank(client: _Client) -> tuple[bool, bool, int]:
+            pane = panes.get(client.session)
+            return pane is None or not pane.active, pane is None, -client.activity
+
+        return _View(panes, tuple(sorted(clients, key=rank)))
+
+
+def _pane(line: str, tty: str) -> _Pane | None:
+    parts = line.split(_SEPARATOR, len(_PANE) - 2)
+    if len(parts) != len(_PANE) - 1 or parts[0] != tty:
+        return None
+    _, pane, session, window, window_active, pane_active, dead, name = parts
+    if dead == "1":
+        return None
+    return _Pane(pane, session, window, window_active == pane_active == "1", name)
+
+
+def _client(line: str) -> _Client | None:
+    parts = line.split(_SEPARATOR, len(_CLIENT) - 2)
+    if len(parts) != len(_CLIENT) - 1 or not parts[0].isdecimal() or parts[3] == "1":
+        return None
+    pid, session, activity, _, flags, name = parts
+    # The activity may be empty for a client that was never used.
+    used = int(activity) if activity.isdecimal() else 0
+    return _Client(name, int(pid), session, used, _OWN_PANE in flags.split(","))
 
 
 class PaneSpot:
-    """A pane, and the client that shows or can show it."""
+    """A pane, and one client that shows or can show it."""
 
     layer = "tmux"
 
-    def __init__(self, server: Server, seat: Seat) -> None:
-        """Look where the pane is; raises `FocusError` if the server has none with that tty."""
+    def __init__(
+        self,
+        server: Server,
+        seat: Seat,
+        pane: _Pane,
+        client: _Client | None,
+        others: tuple[PaneSpot, ...],
+    ) -> None:
         self._server = server
         self._seat = seat
-        self._look()
+        self._pane = pane
+        self._client = client
+        self.others = others
+        """The same pane by the other clients."""
+        self.name = one_line(pane.session_name, 40)
+        self.says = f"tmux pane {pane.pane} of session {self.name}"
+        self.outward: Seat | WindowHint | None = (
+            seat_at(client.pid, None, WANTS) if client is not None else None
+        )
 
     def active(self) -> bool | None:
-        """Whether a client shows the pane right now, and it is the one that takes the keys."""
+        """Whether this client shows the pane right now, and it is the one that takes the keys."""
+        if self._client is None:
+            return False
         try:
-            self._look()
+            view = self._look()
         except FocusError:
             return None
-        return self._client is not None and self._shown and self._pane.active
+        client = self._same(view)
+        if client is None:
+            return None
+        pane = view.panes.get(client.session)
+        if pane is None:
+            return False
+        return None if client.own_pane else pane.active
 
     def show(self, token: str | None = None) -> None:  # noqa: ARG002
         """Have the client show the pane and select it."""
         if not is_there(self._seat):
             raise FocusError(f"the session is no longer at {self._seat.process.tty}")
-        self._look()
-        pane, client = self._pane, self._client
+        view = self._look()
+        client = self._same(view)
         if client is None:
-            raise FocusError(f"tmux session {self._name} is detached")
-        command = ["select-window", "-t", f"{pane.session}:{pane.window}"]
-        command += [";", "select-pane", "-t", pane.pane]
-        if not self._shown:
-            command += [";", "switch-client", "-c", client.name, "-t", pane.session]
-        self._server.ask(*command)
+            raise FocusError(f"the client that showed tmux session {self.name} has left")
+        pane = view.panes.get(client.session)
+        switch: tuple[str, ...] = ()
+        if pane is None:
+            pane = next(iter(view.panes.values()))
+            switch = (";", "switch-client", "-c", client.name, "-t", pane.session)
+        self._server.ask(*_select(pane), *switch)
 
     @property
     def attach(self) -> tuple[str, ...]:
         """The command that shows the pane in a new terminal."""
-        pane = self._pane
-        select = ("select-window", "-t", f"{pane.session}:{pane.window}", ";")
-        return ("tmux", "-S", self._server.socket, *select, "select-pane", "-t", pane.pane, ";",
-                "attach-session", "-t", pane.session)  # fmt: skip
+        return ("tmux", "-S", self._server.socket, *_select(self._pane), ";",
+                "attach-session", "-t", self._pane.session)  # fmt: skip
 
-    def _look(self) -> None:
-        tty = self._seat.process.tty
-        panes = self._server.panes(tty) if tty is not None else []
-        if not panes:
-            raise FocusError(f"no tmux pane holds {tty} any more")
-        clients = self._server.clients()
-        by_session = {pane.session: pane for pane in panes}
-        showing = [client for client in clients if client.session in by_session]
-        # One that looks at the pane already, else one on its session, else the one used last.
-        showing.sort(key=lambda client: not by_session[client.session].active)
-        self._shown = bool(showing)
-        self._client = showing[0] if showing else clients[0] if clients else None
-        self._pane = by_session[showing[0].session] if showing else panes[0]
-        self._name = one_line(self._pane.session_name, 40)
-        self.says = f"tmux pane {self._pane.pane} of session {self._name}"
-        self.outward: Seat | WindowHint | None = (
-            seat_at(self._client.pid, None, WANTS) if self._client is not None else None
-        )
+    def _look(self) -> _View:
+        view = self._server.view(self._seat.process.tty or "")
+        if not view.panes:
+            raise FocusError(f"no tmux pane holds {self._seat.process.tty} any more")
+        return view
+
+    def _same(self, view: _View) -> _Client | None:
+        """Return the client as it is now: the window that was found is that one's."""
+        own = self._client
+        return next((one for one in view.clients if own and one.pid == own.pid), None)
 
 
-WANTS = frozenset({"TMUX"})
+def _select(pane: _Pane) -> tuple[str, ...]:
+    window = f"{pane.session}:{pane.window}"
+    return ("select-window", "-t", window, ";", "select-pane", "-t", pane.pane)
 
 
 class _Layer:
@@ -172,12 +200,30 @@ class _Layer:
     wants = WANTS
 
     def find(self, place: Seat | WindowHint, desktop: Mapping[str, str]) -> PaneSpot | None:
-        if not isinstance(place, Seat):
+        if not isinstance(place, Seat) or place.process.tty is None:
             return None
-        server = next((one for one in place.ancestors if is_server(one)), None)
-        if server is None:
-            return None
-        return PaneSpot(Server(_socket(server, place, desktop), desktop), place)
+        chain = (place.process, *place.ancestors)
+        for inner, process in pairwise(chain):
+            if is_server(process):
+                server = Server(_socket(process, inner, desktop), desktop)
+                return _spot(server, place, place.process.tty)
+        return None
+
+
+def _spot(server: Server, seat: Seat, tty: str) -> PaneSpot:
+    view = server.view(tty)
+    if not view.panes:
+        raise FocusError(f"no tmux pane holds {tty}")
+    first = next(iter(view.panes.values()))
+    if not view.clients:
+        return PaneSpot(server, seat, first, None, ())
+    spots: tuple[PaneSpot, ...] = ()
+    for client in reversed(view.clients[:_MOST]):
+        spots = (
+            PaneSpot(server, seat, view.panes.get(client.session, first), client, spots),
+            *spots,
+        )
+    return spots[0]
 
 
 def is_server(process: Process) -> bool:
@@ -187,12 +233,16 @@ def is_server(process: Process) -> bool:
     )
 
 
-def _socket(server: Process, seat: Seat, desktop: Mapping[str, str]) -> str:
-    """Return the socket of a server, which it was told or has told the processes in its panes."""
-    path, _, rest = seat.environ.get("TMUX", "").partition(",")
-    if rest.partition(",")[0] == str(server.pid) and os.path.isabs(path):
+def _socket(server: Process, inner: Process, desktop: Mapping[str, str]) -> str:
+    """Return the socket of a server, which it tells `inner`, the process it started in the pane."""
+    path, _, rest = (
+        environment(inner.pid, ("TMUX",)).get("TMUX", "").rpartition(",")[0].rpartition(",")
+    )
+    if rest == str(server.pid) and os.path.isabs(path):
         return path
-    folder = os.path.join(desktop.get("TMUX_TMPDIR") or "/tmp", f"tmux-{os.getuid()}")  # noqa: S108 - tmux's
+    given = environment(server.pid, ("TMUX_TMPDIR",)).get("TMUX_TMPDIR")
+    base = given or desktop.get("TMUX_TMPDIR") or "/tmp"  # noqa: S108 - tmux's own
+    folder = os.path.join(base, f"tmux-{os.getuid()}")
     # The server keeps the command line of the client that started it.
     for option, value in zip(server.argv, server.argv[1:], strict=False):
         if option == "-S":

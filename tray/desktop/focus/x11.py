@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _PAGER = 2
 """Source indication of `_NET_ACTIVE_WINDOW`: the person's own wish, not an application's."""
 _EVERY_DESKTOP = 0xFFFFFFFF
-_PATIENCE = 0.5
+_ASK_AGAIN = 0.15
+"""Seconds after which it is asked once more."""
+_PATIENCE = 1.0
 """Seconds for the window manager to give the window the focus."""
 _Window = Any
 """python-xlib's `Window`; it has no types."""
@@ -74,6 +76,21 @@ class Screen:
         if not self._get(self._root, "_NET_SUPPORTED"):
             self._take(window)
             return
+        self._request(window)
+        asked = time.monotonic()
+        deadline = asked + _PATIENCE
+        while self.focused != window:
+            now = time.monotonic()
+            if now > deadline:
+                raise FocusError("the window manager does not give the window the focus")
+            # Some choose a window themselves after a change of workspace: then once more.
+            if now - asked > _ASK_AGAIN:
+                self._request(window)
+                asked = now
+            time.sleep(0.002)
+
+    def _request(self, window: int) -> None:
+        """Ask the window manager for a window, and for its workspace first."""
         desktop = self._get(self._window(window), "_NET_WM_DESKTOP")
         current = self._get(self._root, "_NET_CURRENT_DESKTOP")
         now = self._server_time()
@@ -82,11 +99,6 @@ class Screen:
             self._ask(self._root, "_NET_CURRENT_DESKTOP", (desktop[0], now, 0, 0, 0))
         before = self.focused or 0
         self._ask(self._window(window), "_NET_ACTIVE_WINDOW", (_PAGER, now, before, 0, 0))
-        deadline = time.monotonic() + _PATIENCE
-        while self.focused != window:
-            if time.monotonic() > deadline:
-                raise FocusError("the window manager does not give the window the focus")
-            time.sleep(0.002)
 
     def _take(self, window: int) -> None:
         """Do without a window manager's help."""

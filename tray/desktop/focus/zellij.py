@@ -10,14 +10,13 @@ import os
 from typing import TYPE_CHECKING
 
 from tray.desktop.focus.place import Seat, WindowHint
+from tray.desktop.focus.seats import WANTS
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tray.system.processes import Process
-
-WANTS = frozenset({"ZELLIJ_SESSION_NAME", "ZELLIJ_PANE_ID"})
 
 
 class PaneSpot:
