@@ -33,7 +33,8 @@ class Desk:
         (folder / "bin").mkdir()
         client = folder / "bin" / "claude"
         client.write_text(
-            '#!/bin/sh\n{ pwd; printf \'%s\\n\' "$*" "${CLAUDECODE-unset}"; } >'
+            '#!/bin/sh\n[ "$1" = --version ] && echo "$VERSION (Claude Code)" && exit\n'
+            '{ pwd; printf \'%s\\n\' "$*" "${CLAUDECODE-unset}"; } >'
             f" {shlex.quote(str(self.said))}\n"
         )
         client.chmod(0o700)
@@ -46,12 +47,15 @@ class Desk:
         (folder / f"{session_id}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
         return session_id
 
-    def resume(self, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    def resume(
+        self, *arguments: str, path: str | None = None, version: str = "2.1.332"
+    ) -> subprocess.CompletedProcess[str]:
         environment = {
             "HOME": str(self.folder),
             "PATH": path or f"{self.folder}/bin:{os.environ['PATH']}",
             "LANG": "C.UTF-8",
             "CLAUDECODE": "1",
+            "VERSION": version,
         }
         return subprocess.run(
             [sys.executable, "-c", RUN, "resume", *arguments],
@@ -119,6 +123,19 @@ def test_a_missing_client_is_said(desk, tmp_path):
     done = desk.resume(session_id, path="/nowhere")
     assert done.returncode == 1
     assert "'claude' is not found" in done.stderr
+
+
+def test_a_kept_copy_is_opened_by_its_path_unless_the_client_is_too_old(desk, tmp_path):
+    session_id = desk.talk(tmp_path, "x")
+    original = tmp_path / ".claude" / "projects" / "-x" / f"{session_id}.jsonl"
+    kept = tmp_path / ".local" / "share" / "sessionbell" / "kept" / "projects" / "-x"
+    kept.mkdir(parents=True)
+    copy = original.rename(kept / original.name)
+    done = desk.resume(session_id, version="2.1.81")
+    assert (done.returncode, "2.1.81 cannot open a kept copy" in done.stderr) == (1, True)
+    assert not desk.said.exists()
+    assert desk.resume(session_id).returncode == 0
+    assert desk.said.read_text().splitlines()[1] == f"--resume {copy}"
 
 
 def live(monkeypatch, *arguments, answer=None, tty=False):

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from tray.history.resuming import Resumption
     from tray.session import Problem
 
+_OPENS_NO_FILE = (2, 1, 81)
+"""The newest version of which that was seen; 2.1.332 does."""
+_VERSION_LIMIT = 10.0
+"""Seconds for a client to tell its version."""
+
 
 @click.command(
     epilog=examples(
@@ -45,6 +50,7 @@ def resume(
     of another machine is resumed there, by ssh; a kept copy from its own file.
     """
     from tray.cli.history import the_session
+    from tray.history.past import KEPT
 
     problems: list[Problem] = []
     past = the_session(session, roots, problems)
@@ -62,6 +68,8 @@ def resume(
         _offer(how, yes=yes)
     elif not here and how.warning is not None:
         click.echo(f"sessionbell: {one_line(how.warning, 1000)}", err=True)
+    if past.source == KEPT:
+        _refuse_old_client(how)
     return start(how, cwd)
 
 
@@ -73,6 +81,31 @@ def _plan(past: Past, problems: list[Problem], *, fork: bool) -> Resumption:
         return way_back(past, os.environ, known_remotes(problems), fork=fork)
     except ResumeError as error:
         raise click.ClickException(str(error)) from None
+
+
+def _refuse_old_client(how: Resumption) -> None:
+    """End if the client is too old to open a file: it would show its list of sessions instead."""
+    import subprocess
+
+    from tray.claude.joining import version
+
+    try:
+        said = subprocess.run(
+            [how.argv[0], "--version"],
+            env=how.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_LIMIT,
+            check=False,
+        ).stdout.split()
+    except (OSError, subprocess.SubprocessError):
+        return  # what is wrong shows when it is started
+    found = version(said[0]) if said else ()
+    if found and found <= _OPENS_NO_FILE:
+        raise click.ClickException(
+            f"Claude Code {one_line(said[0], 40)} cannot open a kept copy; update it"
+        )
 
 
 def start(how: Resumption, cwd: str) -> int:
