@@ -211,7 +211,7 @@ class _Matcher:
         """Count the matches in a piece; add its lines that have one as long as there is room."""
         text = piece.text
         if piece.role is Role.TOOL and piece.more is not None:
-            text = f"{text}\n{piece.more}"
+            text = piece.more  # of which `text` is the summary
         if not self._folded:
             return self._take(piece, unicodedata.normalize("NFC", text), hits, limit)
         folded = fold(text)
