@@ -44,7 +44,8 @@ try {{
 }} catch (error) {{
     told = {{error: String(error)}};
 }}
-callDBus({to}, {path}, {interface}, {member}, {key}, JSON.stringify(told));
+var text = JSON.stringify(told === undefined ? null : told);
+callDBus({to}, {path}, {interface}, {member}, {key}, text);
 }})({asked});
 """
 
