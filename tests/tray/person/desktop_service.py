@@ -19,7 +19,8 @@ class Silence:
 
 
 class DesktopService:
-    """Owns names; `answers` maps (path, member) to (signature, body), an error, or `Silence`.
+    """Owns names; `answers` maps (path, member) to (signature, body), an error's name, or
+    `Silence`.
 
     `properties` maps (path, interface) to named variants.
     """
@@ -91,6 +92,8 @@ class DesktopService:
             return Message.new_error(message, ErrorType.UNKNOWN_METHOD, "not here")
         if found is Silence:
             return True
+        if isinstance(found, str):
+            return Message.new_error(message, found, "scripted")
         signature, body = found
         return Message.new_method_return(message, signature, body)
 

@@ -44,6 +44,16 @@ async def test_a_property_of_the_server_is_followed(name, interface, member, on_
     assert not person.away
 
 
+async def test_a_server_that_says_no_more_is_not_taken_at_its_old_word(on_session, followed):
+    server(on_session, "Plasma").properties[PATH, NAME] = {"Inhibited": Variant("b", True)}
+    await on_session.appear(NAME)
+    person = await followed.start()
+    await until(lambda: person.inhibited)
+    on_session.properties.clear()
+    on_session.change(PATH, "org.example.Another")
+    await until(lambda: not person.inhibited)
+
+
 async def test_the_setting_of_xfce_is_followed(on_session, followed):
     server(on_session, "Xfce Notify Daemon")
     await on_session.appear(NAME, XFCONF)
@@ -56,7 +66,7 @@ async def test_the_setting_of_xfce_is_followed(on_session, followed):
         "xfce4-notifyd", "/do-not-disturb", Variant("b", True),
     )  # fmt: skip
     await until(lambda: person.inhibited)
-    del on_session.answers["/org/xfce/Xfconf", "GetProperty"]
+    on_session.answers["/org/xfce/Xfconf", "GetProperty"] = f"{XFCONF}.Error.PropertyNotFound"
     on_session.emit(
         "/org/xfce/Xfconf", XFCONF, "PropertyRemoved", "ss", "xfce4-notifyd", "/do-not-disturb"
     )
@@ -74,8 +84,10 @@ async def test_other_settings_of_xfce_are_not_even_heard(on_session, followed):
             "/org/xfce/Xfconf", XFCONF, "PropertyChanged", "ssv", channel, setting,
             Variant("b", True),
         )  # fmt: skip
-    await person._session._bus.introspect("org.freedesktop.DBus", "/org/freedesktop/DBus")
-    assert len(on_session.called("GetProperty")) == 1
+    # Emitted, heard, and asked about, if it were.
+    for bus in (on_session.bus, person._session._bus, person._session._bus, on_session.bus):
+        await bus.introspect("org.freedesktop.DBus", "/org/freedesktop/DBus")
+    assert len(on_session.called("GetServerInformation")) == 1
     assert not person.inhibited
 
 

@@ -9,7 +9,7 @@ import pytest
 from dbus_fast import Variant
 
 from tests.tray.person.desktop_service import DesktopService, Silence, until
-from tray.desktop.person import link, screensaver
+from tray.desktop.person import link
 
 pytestmark = pytest.mark.asyncio
 
@@ -217,7 +217,13 @@ async def test_another_program_cannot_feign_logind(buses, on_system, followed):
     assert not person.away
 
 
-@pytest.mark.parametrize("name", screensaver.NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"org.{desktop}.ScreenSaver"
+        for desktop in ("freedesktop", "gnome", "cinnamon", "mate", "xfce")
+    ],
+)
 async def test_every_screen_saver_is_heard(name, on_session, followed):
     path = "/" + name.replace(".", "/")
     on_session.answer(path, "GetActive", "b", True)
@@ -265,8 +271,13 @@ async def test_nonsense_from_a_screen_saver_hurts_nobody(on_session, followed):
     await on_session.appear(name)
     person = await followed.start()
     await until(lambda: on_session.called("GetActive"))
+    await until(lambda: all(look.done() for look in person._session._looks.values()))
+    assert not person.locked
     on_session.emit(path, name, "ActiveChanged")
     on_session.emit(path, name, "ActiveChanged", "s", "yes")
+    await on_session.bus.introspect("org.freedesktop.DBus", "/org/freedesktop/DBus")
+    await person._session._bus.introspect("org.freedesktop.DBus", "/org/freedesktop/DBus")
+    assert not person.locked
     on_session.emit(path, name, "ActiveChanged", "b", True)
     await until(lambda: person.locked)
     assert followed.told == [(True, True, False)]

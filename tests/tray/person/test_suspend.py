@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -27,6 +28,9 @@ def test_the_machine_slept_for_as_long_as_only_one_clock_ran(before, after, seco
 
 def test_the_clocks_of_this_machine_show_no_sleep_between_two_looks():
     assert slept(read(), read()) == 0
+    before, found, after = time.monotonic(), read(), time.monotonic()
+    assert before <= found.awake <= after
+    assert found.since_boot >= before
 
 
 class Machine:
