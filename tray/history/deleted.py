@@ -17,7 +17,7 @@ from tray.untrusted import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
-GONE = "its transcript is gone; only prompts are left"
+GONE = "deleted; only prompts are left"
 """Why such a one is no session that could be read or resumed (`Past.skipped`)."""
 _LINE_LIMIT = 8 * 1024 * 1024
 """Bytes of a line above which it is passed over: pasted pictures can stand in one."""
