@@ -31,8 +31,11 @@ INTERFACE = "com.canonical.dbusmenu"
 PATH = "/MenuBar"
 
 HOLD_UNCONFIRMED = 20.0
-"""Seconds for which a menu is taken to be open after it was about to be shown: XFCE 4.18 says
-neither that it opened nor that it closed."""
+"""Seconds for which a menu is taken to be open after `AboutToShowGroup`: XFCE 4.18, which sends
+that, says neither that the menu opened nor that it closed."""
+HOLD_ANNOUNCED = 3.0
+"""The same after `AboutToShow`: who sends that sends `opened` with it when the menu does open.
+GNOME's extension sends it, too, when it has just seen the item, and opens nothing."""
 HOLD_OPENED = 300.0
 """The same after `opened`: hosts that send that send `closed` too, but a message can be lost."""
 
@@ -74,6 +77,8 @@ class MenuServer(ServiceInterface):
         self._tree = tree
         self._on_open = on_open
         self._timer: asyncio.TimerHandle | None = None
+        self._opened = False
+        """Whether the host said that the menu is open, and not yet that it is closed."""
 
     def tell(self, change: Change) -> None:
         """Tell the hosts what changed."""
@@ -83,6 +88,7 @@ class MenuServer(ServiceInterface):
 
     def let_go(self) -> None:
         """Take the menu for closed."""
+        self._opened = False
         self._forget_timer()
         self.tell(self._tree.release())
 
@@ -111,7 +117,10 @@ class MenuServer(ServiceInterface):
     def _get_layout(
         self, parent: DBusInt32, depth: DBusInt32, names: Names
     ) -> Annotated[list[object], DBusSignature("u(ia{sv}av)")]:
-        return [self._tree.revision, self._layout(self._node(parent), depth, names)]
+        # GNOME's extension (46) asks for the kind of each line alone, and for the labels once the
+        # shell is idle; until then the lines are blank. It takes more than it asked for.
+        wanted = () if "type" in names else names
+        return [self._tree.revision, self._layout(self._node(parent), depth, wanted)]
 
     @dbus_method(name="GetGroupProperties")
     def _get_group_properties(
@@ -144,14 +153,14 @@ class MenuServer(ServiceInterface):
     @dbus_method(name="AboutToShow")
     def _about_to_show(self, node_id: DBusInt32) -> DBusBool:
         self._node(node_id)
-        return self._prepare([node_id])
+        return self._prepare([node_id], HOLD_ANNOUNCED)
 
     @dbus_method(name="AboutToShowGroup")
     def _about_to_show_group(
         self, ids: Ids
     ) -> Annotated[tuple[list[int], list[int]], DBusSignature("aiai")]:
         unknown = [node_id for node_id in ids if self._tree.node(node_id) is None]
-        if not self._prepare(ids):
+        if not self._prepare(ids, HOLD_UNCONFIRMED):
             return [], unknown
         # libdbusmenu's client, which asks in this way, does not wait for the answer.
         self._layout_updated(self._tree.revision, ROOT)
@@ -183,15 +192,18 @@ class MenuServer(ServiceInterface):
         if (change.updated or change.removed) and self._bus.connected:
             self._items_properties_updated(change)
 
-    def _prepare(self, ids: Iterable[int]) -> bool:
-        """Make the menu ready to be shown; whether its layout must be fetched anew."""
+    def _prepare(self, ids: Iterable[int], hold: float) -> bool:
+        """Make the menu ready to be shown; whether its layout must be fetched anew.
+
+        It is taken to be open for `hold` seconds, unless the host says so itself.
+        """
         if ROOT not in ids:
             return False
         known = self._tree.revision
         self._tree.held = True  # What `on_open` brings is told all at once, below.
         self._guarded(self._on_open)
         change = self._tree.hold()
-        self._expect_close(HOLD_UNCONFIRMED)
+        self._expect_close(HOLD_OPENED if self._opened else hold)
         # LayoutUpdated would make LXQt rebuild the menu a second time, when it is open already.
         self._tell_properties(change)
         return self._tree.revision != known
@@ -203,6 +215,7 @@ class MenuServer(ServiceInterface):
                 self._guarded(node.act)
             self.let_go()
         elif node_id == ROOT and kind == "opened":
+            self._opened = True
             if not self._tree.held:
                 self.tell(self._tree.hold())
             self._expect_close(HOLD_OPENED)

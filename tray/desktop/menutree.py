@@ -1,6 +1,7 @@
 """The menu as its host sees it: ids that follow identity, and what changed. Pure data, no bus.
 
 A line keeps its id as long as it keeps its place among the others: not every host can move one.
+An id that was given up still leads to its line for a while: a host may be late.
 
 While a menu is open nothing in it may move: its lines then keep their places and only their
 labels change, and a line whose subject is gone stays, disabled.
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 ROOT = 0
 """The id of the menu itself."""
+
+_REMEMBERED = 2000
+"""How many ids that were given up still lead to their line."""
 
 Value = str | bool | int | bytes
 
@@ -60,6 +64,8 @@ class MenuTree:
         self._ids = {"": ROOT}
         self._nodes = {ROOT: self._shown}
         self._next_id = ROOT + 1
+        self._given_up: dict[int, str] = {}
+        """The keys of lines by ids they had before, the oldest first."""
 
     def want(self, root: Node) -> Change:
         """Take `root` as the menu that should be seen."""
@@ -78,7 +84,9 @@ class MenuTree:
         return self._show(self._wanted)
 
     def node(self, node_id: int) -> Node | None:
-        """Return the line with that id."""
+        """Return the line that has that id, or had it when the host read the menu last."""
+        if node_id in self._given_up:
+            node_id = self._ids.get(self._given_up[node_id], node_id)
         return self._nodes.get(node_id)
 
     def id_of(self, node: Node) -> int:
@@ -105,6 +113,7 @@ class MenuTree:
                 node_id, self._next_id = self._next_id, self._next_id + 1
             ids[node.key] = node_id
             nodes[node_id] = node
+        self._give_up({self._ids[node.key]: node.key for node in old_nodes.values()}, nodes)
         self._ids, self._nodes = ids, nodes
         layout = _skeleton(before) != _skeleton(root)
         self.revision += layout
@@ -116,6 +125,12 @@ class MenuTree:
             if gone := [name for name in old if name not in new]:
                 removed.append((node_id, gone))
         return Change(layout, tuple(updated), tuple(removed))
+
+    def _give_up(self, before: Mapping[int, str], nodes: Mapping[int, Node]) -> None:
+        """Remember the ids that are in `before` and no more in `nodes`."""
+        self._given_up.update((old, key) for old, key in before.items() if old not in nodes)
+        for old in list(self._given_up)[:-_REMEMBERED]:
+            del self._given_up[old]
 
 
 def _still(shown: Node, wanted: Mapping[str, Node]) -> Node:
