@@ -10,13 +10,14 @@ import Xlib.protocol.event
 import Xlib.X
 
 from tests.conftest import wait_until
-from tests.desktop.focus.tabs import Session, Terminals
 from tray.desktop.focus import route
 from tray.session import Observation, State
 from tray.system.processes import read_process
 
 if TYPE_CHECKING:
     import random
+
+    from tests.desktop.focus.tabs import Session, Terminals
 
 WORKSPACES = 4
 

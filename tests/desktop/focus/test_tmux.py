@@ -35,7 +35,7 @@ def xterms(on: Terminals) -> Iterator[Xterms]:
 
 
 @pytest.fixture
-def servers(on: Terminals, xterms: Xterms) -> Iterator[list[Tmux]]:  # noqa: ARG001 - ends before them
+def servers(on: Terminals, xterms: Xterms) -> Iterator[list[Tmux]]:
     made = [Tmux(on), Tmux(on, "-L", "other")]
     yield made
     for server in made:

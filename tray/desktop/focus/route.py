@@ -100,7 +100,12 @@ class Route:
     @property
     def seek(self) -> str | None:
         """What no program can select, and the person must look for."""
-        return _seek(self._hint)
+        return self._seek(self._hint)
+
+    def _seek(self, hint: WindowHint | None) -> str | None:
+        """Name the innermost of what must be looked for."""
+        own = next((seek for step in self.steps if (seek := getattr(step, "seek", None))), None)
+        return own or _seek(hint)
 
     def active(self) -> bool | None:
         """Whether all of it is before the person now; `None` where one step cannot tell."""
@@ -159,7 +164,7 @@ class Route:
         elif hint is None or _names_a_window(hint):
             # The name of the tab or pane, else of whatever was found to hold it.
             return Outcome(done=False, message=_lost(hint, self._said("")), seek=True)
-        if (seek := _seek(hint)) is not None:
+        if (seek := self._seek(hint)) is not None:
             return Outcome(done=True, message=f"look for {seek}", seek=True)
         return Outcome(done=True, message=self._said(""))
 

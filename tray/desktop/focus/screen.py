@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.programs import output
 from tray.desktop.focus.seats import WANTS, is_there, seat_at
-from tray.system.processes import environment, read_process
+from tray.system.processes import environment, is_alive, read_process
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -40,11 +40,12 @@ class WindowSpot:
         self._seat = seat
         self._desktop = desktop
         self.says = f"window {number} of screen {one_line(sty, 60)}"
-
-    @property
-    def outward(self) -> Seat | WindowHint | None:
+        displays = _displays(server)
+        self._alone = len(displays) < 2
+        self.outward: Seat | WindowHint | None = displays[0] if displays else None
         """The seat of a client that is attached."""
-        return _display(self._server)
+        self.seek = None if self._alone else self.says
+        """With several displays nothing tells which of them shows the window."""
 
     @property
     def attach(self) -> tuple[str, ...]:
@@ -53,6 +54,13 @@ class WindowSpot:
 
     def active(self) -> bool | None:
         """Whether the session's window is the one on the screen of its display."""
+        if self.outward is None:
+            return False
+        if not self._alone or len(_displays(self._server)) != 1:
+            return None
+        return self._is_shown()
+
+    def _is_shown(self) -> bool | None:
         try:
             said = output(("screen", "-S", self._sty, "-Q", "number"), self._desktop)
         except FocusError:
@@ -62,10 +70,17 @@ class WindowSpot:
 
     def show(self, token: str | None = None) -> None:  # noqa: ARG002
         """Select the window."""
-        if not is_there(self._seat) or read_process(self._server.pid) is None:
+        server = self._server
+        if not is_there(self._seat) or not is_alive(server.pid, server.start_ticks):
             raise FocusError(f"the session is no longer at {self._seat.process.tty}")
-        output(("screen", "-S", self._sty, "-p", self._number, "-X", "select", self._number),
-               self._desktop)  # fmt: skip
+        # To select what is shown already makes a message there, which holds up screen for a second.
+        if self._is_shown():
+            return
+        command = ("screen", "-S", self._sty, "-p", self._number, "-X", "select", self._number)
+        output(command, self._desktop)
+        # The command does not wait until it is done; what is asked after it does.
+        if self._is_shown() is False and self._alone:
+            raise FocusError(f"screen does not show its window {self._number}")
 
 
 class _Layer:
@@ -95,8 +110,8 @@ def is_server(process: Process) -> bool:
     return process.comm == "screen" and bool(process.argv) and process.argv[0] == "SCREEN"
 
 
-def _display(server: Process) -> Seat | None:
-    """Return the seat of a client of `server`; `None` if it is detached.
+def _displays(server: Process) -> list[Seat]:
+    """Return the seats of the clients of `server`, the newest first; none if it is detached.
 
     The server opens the terminal of each client itself; a client sits at one of those.
     """
@@ -110,14 +125,15 @@ def _display(server: Process) -> Seat | None:
             if path.startswith(("/dev/pts/", "/dev/tty")):
                 ttys.add(path)
     except OSError:
-        return None
-    for pid in sorted(
-        (int(name) for name in os.listdir("/proc") if name.isdecimal()), reverse=True
-    ):
+        return []
+    found: dict[str, Process] = {}
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdecimal()):
         process = _named(pid)
         if process is not None and process.tty in ttys and process.pid != server.pid:
-            return seat_at(process.pid, process.start_ticks, WANTS)
-    return None
+            found[process.tty or ""] = process
+    newest = sorted(found.values(), key=lambda process: -process.start_ticks)
+    seats = (seat_at(process.pid, process.start_ticks, WANTS) for process in newest)
+    return [seat for seat in seats if seat is not None]
 
 
 def _named(pid: int) -> Process | None:
