@@ -7,6 +7,7 @@ a rule with the product. `write_tree` makes any number of them, of any size.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 import math
 import os
@@ -47,6 +48,21 @@ _BOOKKEEPING = (
     {"type": "something-new", "value": [1, {"type": "user"}]},
 )
 _BROKEN = (b'{"type":"user","message":{"role":"us', b"\xff\xfe\x00", b"[1, 2", b"not json", b"7")
+
+
+_POOL_SIZE = 20_000
+
+
+@functools.cache
+def _pool() -> list[str]:
+    """Words to take texts from: made once, for a tree may have 500 MB of them."""
+    chance = random.Random(7)
+    return [
+        chance.choice(_FOREIGN)
+        if chance.random() < 0.03
+        else "".join(chance.choices(_SYLLABLES, k=chance.randint(1, 3)))
+        for _ in range(_POOL_SIZE)
+    ]
 
 
 @dataclass
@@ -90,14 +106,9 @@ class Scribe:
         self._more: dict[str, Any] = {}
 
     def words(self, least: int, most: int) -> str:
-        chance = self._chance
-        made = []
-        for _ in range(chance.randint(least, most)):
-            if chance.random() < 0.03:
-                made.append(chance.choice(_FOREIGN))
-            else:
-                made.append("".join(chance.choices(_SYLLABLES, k=chance.randint(1, 3))))
-        return " ".join(made)
+        number = self._chance.randint(least, most)
+        start = self._chance.randrange(_POOL_SIZE - number)
+        return " ".join(_pool()[start : start + number])
 
     def raw(self, data: bytes) -> None:
         self.lines.append(data)

@@ -216,8 +216,12 @@ def test_a_subagents_own_file_is_read_too(tmp_path: Path) -> None:
     assert counts(past, "go") == 1
 
 
-def test_the_middle_of_an_endless_text_is_left_out_and_that_is_said(tmp_path: Path) -> None:
-    said = "begin " + 'w\\n"é' * 3_000_000 + " end"
+def test_the_middle_of_an_endless_text_is_left_out_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "LINE_LIMIT", 300_000)
+    monkeypatch.setattr(blocks, "BLOCK", 70_001)
+    said = "begin " + 'w\n"é\\' * 100_000 + " and this is the end"
     past = session(tmp_path / "a.jsonl", user(said), user("after"))
     first, second = pieces(past.transcript)
     assert first.text.startswith("begin w")
