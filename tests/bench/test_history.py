@@ -57,7 +57,8 @@ def timed(command: Sequence[str], environment: dict[str, str]) -> Run:
     began = time.perf_counter()
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
-    output = process.stdout.read()
+    with process.stdout:
+        output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = status
     assert status in (0, 256), command
