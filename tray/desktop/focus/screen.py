@@ -7,14 +7,13 @@ started there, which is the session's ancestor and a child of the very `SCREEN` 
 from __future__ import annotations
 
 import os
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.programs import output
 from tray.desktop.focus.seats import WANTS, is_there, seat_at
-from tray.system.processes import environment, is_alive, read_process
+from tray.system.processes import children, environment, is_alive, read_process
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from tray.system.processes import Process
 
 _TOLD = frozenset({"STY", "WINDOW", "SCREENDIR"})
-_NUMBER = re.compile(r"^(\d+)")
 
 
 class WindowSpot:
@@ -41,10 +39,9 @@ class WindowSpot:
         self._desktop = desktop
         self.says = f"window {number} of screen {one_line(sty, 60)}"
         displays = _displays(server)
-        self._alone = len(displays) < 2
         self.outward: Seat | WindowHint | None = displays[0] if displays else None
         """The seat of a client that is attached."""
-        self.seek = None if self._alone else self.says
+        self.seek = self.says if len(displays) > 1 else None
         """With several displays nothing tells which of them shows the window."""
 
     @property
@@ -53,34 +50,25 @@ class WindowSpot:
         return ("screen", "-r", self._sty, "-p", self._number)
 
     def active(self) -> bool | None:
-        """Whether the session's window is the one on the screen of its display."""
-        if self.outward is None:
-            return False
-        if not self._alone or len(_displays(self._server)) != 1:
-            return None
-        return self._is_shown()
+        """Whether the session's window is the one on the screen of its display.
 
-    def _is_shown(self) -> bool | None:
-        try:
-            said = output(("screen", "-S", self._sty, "-Q", "number"), self._desktop)
-        except FocusError:
-            return None
-        found = _NUMBER.match(said.strip())
-        return found[1] == self._number if found is not None else None
+        Known only where there is no other: each question to screen (`-Q`) also shows its answer
+        in the status line, before the eyes of the person.
+        """
+        ttys = _ttys(self._server)
+        if not ttys:
+            return False
+        # A serial line has a window, but no process.
+        windows = children(self._server.pid)
+        return True if len(windows) == len(ttys) == len(_displays(self._server)) == 1 else None
 
     def show(self, token: str | None = None) -> None:  # noqa: ARG002
         """Select the window."""
         server = self._server
         if not is_there(self._seat) or not is_alive(server.pid, server.start_ticks):
             raise FocusError(f"the session is no longer at {self._seat.process.tty}")
-        # To select what is shown already makes a message there, which holds up screen for a second.
-        if self._is_shown():
-            return
-        command = ("screen", "-S", self._sty, "-p", self._number, "-X", "select", self._number)
-        output(command, self._desktop)
-        # The command does not wait until it is done; what is asked after it does.
-        if self._is_shown() is False and self._alone:
-            raise FocusError(f"screen does not show its window {self._number}")
+        # As a query it is waited for, and says nothing unless the window is shown already.
+        output(("screen", "-S", self._sty, "-Q", "select", self._number), self._desktop)
 
 
 class _Layer:
@@ -110,11 +98,8 @@ def is_server(process: Process) -> bool:
     return process.comm == "screen" and bool(process.argv) and process.argv[0] == "SCREEN"
 
 
-def _displays(server: Process) -> list[Seat]:
-    """Return the seats of the clients of `server`, the newest first; none if it is detached.
-
-    The server opens the terminal of each client itself; a client sits at one of those.
-    """
+def _ttys(server: Process) -> set[str]:
+    """Return the terminals of its clients, which the server opens itself."""
     ttys = set()
     try:
         for descriptor in os.listdir(f"/proc/{server.pid}/fd"):
@@ -125,7 +110,13 @@ def _displays(server: Process) -> list[Seat]:
             if path.startswith(("/dev/pts/", "/dev/tty")):
                 ttys.add(path)
     except OSError:
-        return []
+        pass
+    return ttys
+
+
+def _displays(server: Process) -> list[Seat]:
+    """Return the seats of the clients of `server`, the newest first; none if it is detached."""
+    ttys = _ttys(server)
     found: dict[str, Process] = {}
     for pid in (int(name) for name in os.listdir("/proc") if name.isdecimal()):
         process = _named(pid)
