@@ -5,6 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tray.tray_host import GnomeLines
+from tray.desktop import menutree
 from tray.desktop.menutree import ROOT, Change, MenuTree, Node
 
 
@@ -147,6 +149,40 @@ def test_a_line_gets_no_submenu_while_the_menu_is_open():
     assert tree.node(ids(tree)["b"]).properties["children-display"] == "submenu"
 
 
+def test_a_line_that_gets_a_submenu_is_a_new_line_in_a_new_layout():
+    """GNOME's extension builds a line by its kind; it makes it anew only as another one."""
+    tree = MenuTree()
+    tree.want(menu("a", "b", "z"))
+    before = ids(tree)
+    change = tree.want(menu("a", submenu("b"), "z"))
+    assert change.layout
+    after = ids(tree)
+    assert {key for key in after if after[key] == before[key]} == {"", "a", "z"}
+
+
+def test_a_line_that_gets_a_submenu_stays_as_it_was_while_the_menu_is_open():
+    """Enabled without its submenu it would be a line that does nothing."""
+    tree = MenuTree()
+    tree.want(menu(said("recent", "recent", enabled=False)))
+    tree.hold()
+    assert not tree.want(menu(submenu("recent", "x")))
+    assert tree.release().layout
+    assert [child.key for child in tree.node(ids(tree)["recent"]).children] == ["x"]
+
+
+def test_an_id_that_was_given_up_leads_to_its_line_for_a_while(monkeypatch):
+    monkeypatch.setattr(menutree, "_REMEMBERED", 2)
+    tree = MenuTree()
+    tree.want(menu("a", "b", "c"))
+    before = ids(tree)
+    tree.want(menu("c", "a", "b"))
+    assert len(set(ids(tree).values()) & set(before.values())) == 1
+    assert [tree.node(before[key]) for key in "abc"] == [None, line("b"), line("c")]
+    assert len(tree.ids()) == 4
+    tree.want(menu("a"))
+    assert tree.node(before["c"]) is None
+
+
 def test_holding_again_first_brings_the_menu_up_to_date():
     tree = MenuTree()
     tree.want(menu("a"))
@@ -201,31 +237,10 @@ def test_a_host_that_follows_every_change_sees_the_tree(steps):
         assert len(tree.ids()) == len(children) + 1
 
 
-class GnomeHost:
-    """What GNOME's AppIndicator extension 46 does with a layout: it never moves a line."""
-
-    def __init__(self) -> None:
-        self.known: list[int] = []
-        self.shown: list[int] = []
-
-    def lay_out(self, children: list[int]) -> None:
-        old = list(self.known)
-        for position, child in enumerate(children):
-            if child in old:
-                old.remove(child)
-                self.known.remove(child)
-            else:
-                self.shown.insert(position, child)
-            self.known.insert(position, child)
-        for child in old:
-            self.known.remove(child)
-            self.shown.remove(child)
-
-
 @given(st.lists(KEYS, max_size=12))
 def test_a_host_that_cannot_move_lines_shows_them_in_order(menus):
     tree = MenuTree()
-    host = GnomeHost()
+    host = GnomeLines()
     for keys in menus:
         if tree.want(menu(*keys)).layout:
             host.lay_out([tree.id_of(child) for child in tree.node(ROOT).children])

@@ -8,6 +8,7 @@ import inspect
 import io
 import logging
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from dbus_fast.errors import DBusError
 from PIL import Image
 
 from tests import session_bus
-from tests.tray.tray_host import ITEM, MENU, Host, plain
+from tests.tray.tray_host import ITEM, MENU, Gnome, Host, plain
 from tray.desktop import dbusmenu, icon, menu, watcher
 from tray.desktop.bus import connect, ended
 from tray.desktop.icon import Look
@@ -445,6 +446,7 @@ class TestOpenMenu:
 
     async def test_it_is_not_taken_for_open_for_ever(self, seen, host, open_menu, monkeypatch):
         monkeypatch.setattr(dbusmenu, "HOLD_OPENED", 0.05)
+        monkeypatch.setattr(dbusmenu, "HOLD_ANNOUNCED", 0.05)
         monkeypatch.setattr(dbusmenu, "HOLD_UNCONFIRMED", 0.05)
         await open_menu()
         seen.show("new")
@@ -490,6 +492,52 @@ class TestOpenMenu:
         async with Other(bus) as other:
             await until(lambda: other.registered and seen.icon.host_present)
             assert (await other.layout()).labels == ["new"]
+
+
+class TestGnome:
+    """What is seen in GNOME, whose extension has its own ways."""
+
+    @pytest_asyncio.fixture
+    async def gnome(self, seen, host, monkeypatch) -> Gnome:
+        monkeypatch.setattr(dbusmenu, "HOLD_ANNOUNCED", 0.0)
+        monkeypatch.setattr(dbusmenu, "HOLD_UNCONFIRMED", 600.0)
+        gnome = Gnome(host)
+        await gnome.attach()
+        await asyncio.sleep(0)
+        return gnome
+
+    async def test_each_opening_shows_every_line_in_its_place(self, seen, host, gnome):
+        chance = random.Random(0)
+        for round_ in range(40):
+            keys = chance.sample("abcdefgh", chance.randrange(1, 9))
+            fresh = chance.sample("abcdefgh", chance.randrange(1, 9))
+            seen.before_opening = lambda keys=fresh, n=round_: seen.show(
+                *(row(key, f"{key}{n}") for key in keys)
+            )
+            seen.show(*(row(key, f"{key}{round_}") for key in keys))
+            await gnome.follow()
+            assert gnome.labels == [f"{key}{round_}" for key in keys]
+            await gnome.open()
+            assert gnome.labels == [f"{key}{round_}" for key in fresh]
+            seen.show(*(row(key, f"{key}!") for key in keys))
+            await gnome.follow()
+            assert [label[0] for label in gnome.labels] == fresh, "it moved under the pointer"
+            await gnome.close()
+            assert gnome.labels == [f"{key}!" for key in keys]
+
+    async def test_the_hold_lasts_while_the_menu_is_open(self, seen, gnome):
+        """It says that the menu is open before it asks for the menu."""
+        await gnome.open()
+        seen.show("new", "a", "b")
+        await asyncio.sleep(0.01)
+        await gnome.follow()
+        assert gnome.labels == ["a", "b"]
+
+    async def test_a_click_on_a_line_that_has_just_moved_reaches_it(self, seen, host, gnome):
+        seen.show("b", "a")
+        await host.settle()
+        await gnome.click("a")
+        assert seen.clicked == ["a"]
 
 
 class Other:

@@ -163,3 +163,90 @@ class Line:
 
     def all(self) -> list[Line]:
         return [self, *(line for child in self.children for line in child.all())]
+
+
+class GnomeLines:
+    """The lines of one level, as GNOME's AppIndicator extension 46 lays them out.
+
+    Its handlers for a moved line get their arguments in a wrong order and do nothing, and lines
+    that are gone leave last (dbusMenu.js, `_doLayoutUpdate`).
+    """
+
+    def __init__(self) -> None:
+        self._known: list[int] = []
+        self.shown: list[int] = []
+        """Ids from top to bottom."""
+
+    def lay_out(self, children: list[int]) -> None:
+        old = list(self._known)
+        for position, child in enumerate(children):
+            if child in old:
+                old.remove(child)
+                self._known.remove(child)
+            else:
+                self.shown.insert(position, child)
+            self._known.insert(position, child)
+        for child in old:
+            self._known.remove(child)
+            self.shown.remove(child)
+
+
+class Gnome:
+    """GNOME's extension before the menu: what a person sees in it while the shell is busy.
+
+    It asks for the kind of each line only. It asks for all else when it is idle, which it is
+    never here: a shell that draws can be busy for seconds.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lines = GnomeLines()
+        self._properties: dict[int, dict[str, Any]] = {}
+        self._taken = 0
+
+    @property
+    def labels(self) -> list[str]:
+        """What is read from top to bottom."""
+        return [self._properties[line].get("label", "") for line in self._lines.shown]
+
+    async def attach(self) -> None:
+        """See the item for the first time; it asks as if the menu opened."""
+        await self._fetch()
+        await self._host.call_menu("AboutToShow", "i", 0)
+
+    async def follow(self) -> None:
+        """Take in all that was told since."""
+        await self._host.settle()
+        told, self._taken = self._host.signals[self._taken :], len(self._host.signals)
+        for name, arguments in told:
+            if name == "ItemsPropertiesUpdated":
+                for line, values in arguments[0]:
+                    self._properties.get(line, {}).update(
+                        (key, value.value) for key, value in values.items()
+                    )
+            elif name == "LayoutUpdated":
+                await self._fetch()
+
+    async def open(self) -> None:
+        """Open the menu: it says so first, and asks then."""
+        await self._host.event(0, "opened")
+        (fetch,) = await self._host.call_menu("AboutToShow", "i", 0)
+        await self.follow()
+        if fetch:
+            await self._fetch()
+
+    async def close(self) -> None:
+        """Close it again."""
+        await self._host.event(0, "closed")
+        await self.follow()
+
+    async def click(self, label: str) -> None:
+        """Click on the line that is seen with that label."""
+        line = next(i for i in self._lines.shown if self._properties[i].get("label") == label)
+        await self._host.event(line, "clicked")
+
+    async def _fetch(self) -> None:
+        layout = await self._host.layout(names=("type", "children-display"))
+        for line in layout.children:
+            self._properties.setdefault(line.id, {}).update(line.properties)
+        self._lines.lay_out([line.id for line in layout.children])

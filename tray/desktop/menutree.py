@@ -137,17 +137,19 @@ def _still(shown: Node, wanted: Mapping[str, Node]) -> Node:
     """Return `shown` with every line in its place and as it is in `wanted`, or disabled."""
     new = wanted.get(shown.key)
     if new is None:
-        properties = {**shown.properties, "enabled": False}
-        act = None
+        properties, act = {**shown.properties, "enabled": False}, None
+    elif _kind(new) != _kind(shown):
+        # A submenu that it gets or loses comes later; a line that does nothing is no good.
+        properties, act = dict(shown.properties), shown.act
     else:
         properties, act = dict(new.properties), new.act
-    # Whether it has a submenu is part of the structure.
-    if "children-display" in shown.properties:
-        properties["children-display"] = shown.properties["children-display"]
-    else:
-        properties.pop("children-display", None)
     children = tuple(_still(child, wanted) for child in shown.children)
     return replace(shown, properties=properties, children=children, act=act)
+
+
+def _kind(node: Node) -> tuple[Value, Value]:
+    """Return whether a line has a submenu, or is a rule: hosts build each in its own way."""
+    return node.properties.get("children-display", ""), node.properties.get("type", "")
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -179,16 +181,16 @@ def _moved(before: Node, after: Node) -> set[str]:
 
 def _shuffled(before: tuple[Node, ...], after: tuple[Node, ...]) -> Iterator[Node]:
     """Return those of `after` that are in `before` too, without the same beginning and end."""
-    old, new = [node.key for node in before], [node.key for node in after]
+    old, new = [(node.key, _kind(node)) for node in before], [(n.key, _kind(n)) for n in after]
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
     end = 0
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
-    rest = set(old[start : len(old) - end])
+    rest = {key for key, _ in old[start : len(old) - end]}
     return (node for node in after[start : len(new) - end] if node.key in rest)
 
 
-def _skeleton(node: Node) -> tuple[str, tuple[object, ...]]:
-    return node.key, tuple(_skeleton(child) for child in node.children)
+def _skeleton(node: Node) -> tuple[object, ...]:
+    return node.key, _kind(node), tuple(_skeleton(child) for child in node.children)
