@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import wait_until
 from tests.desktop.sway import Sway, missing
-from tray.desktop.focus import plain_terminal, sway
+from tray.desktop.focus import before, plain_terminal, sway
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.system.processes import parent_chain, read_process
 
@@ -168,6 +168,19 @@ def test_from_the_session_to_its_window(desktop, windows):
     assert spot.says == 'the window "shop" on workspace 1'
     spot.show()
     assert desktop.focused() == container
+
+
+def test_back_to_the_window_of_before(desktop, windows):
+    container, other = (windows.open(title, shared=False) for title in ("shop", "docs"))
+    was = before.focused(desktop.environment)
+    assert was == before.Before("sway", str(other))
+    windows.find(container).show()
+    desktop.do("workspace 4")
+    before.activate(was, desktop.environment)
+    assert desktop.focused() == other
+    windows.close(other)
+    with pytest.raises(FocusError, match="window of before is gone"):
+        before.activate(was, desktop.environment)
 
 
 def test_a_window_that_was_closed_is_not_gone_to(desktop, windows):

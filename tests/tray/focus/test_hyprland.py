@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.tray.focus.fake_socket import FakeSocket
-from tray.desktop.focus import hyprland
+from tray.desktop.focus import before, hyprland
 from tray.desktop.focus.place import FocusError, WindowHint
 
 # As `hyprctl -j clients` of 0.41 prints them, less what nobody reads.
@@ -90,6 +90,20 @@ def test_a_window_is_focused(serve, desktop, lua):
     spot.show()
     assert system.focused == CLIENT["address"]
     assert spot.active() is True
+
+
+def test_back_to_the_window_of_before(serve, desktop):
+    system = Hyprland([CLIENT, OTHER])
+    serve(system)
+    there = {**desktop, "WAYLAND_DISPLAY": "wayland-1"}
+    was = before.focused(there)
+    assert was == before.Before("hyprland", OTHER["address"])
+    system.focused = CLIENT["address"]
+    before.activate(was, there)
+    assert system.focused == OTHER["address"]
+    system.clients = [CLIENT]
+    with pytest.raises(FocusError, match="window of before is gone"):
+        before.activate(was, there)
 
 
 def test_looking_asks_for_nothing_else(serve, desktop):

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from tests.tray.focus.fake_kwin import FakeKWin, Node
-from tray.desktop.focus import kwin, kwin_script
+from tray.desktop.focus import before, kwin, kwin_script
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.system.processes import read_process
 
@@ -65,6 +65,20 @@ def test_a_window_is_activated_and_nothing_stays_behind(serve, desktop, tmp_path
     assert set(system.modes) == {0o600}
     assert system.loaded == {}
     assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_back_to_the_window_of_before(serve, desktop):
+    system = serve(SHOP, OTHER)
+    assert before.focused(desktop) is None
+    system.active = OTHER["id"]
+    was = before.focused(desktop)
+    assert was == before.Before("kwin", OTHER["id"])
+    kwin.LAYER.find(HINT, desktop).show()
+    before.activate(was, desktop)
+    assert system.active == OTHER["id"]
+    system.windows = [SHOP]
+    with pytest.raises(FocusError, match="window of before is gone"):
+        before.activate(was, desktop)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.tray.focus.fake_socket import FakeSocket
-from tray.desktop.focus import niri
+from tray.desktop.focus import before, niri
 from tray.desktop.focus.place import FocusError, WindowHint
 
 # As niri 25.02 answers "Windows".
@@ -73,6 +73,20 @@ def test_a_window_is_focused(serve, desktop):
     assert {"Action": {"FocusWindow": {"id": 12}}} in server.asked
     assert [one["id"] for one in system.windows if one["is_focused"]] == [12]
     assert spot.active() is True
+
+
+def test_back_to_the_window_of_before(serve, desktop):
+    system = Niri([WINDOW, OTHER])
+    serve(system)
+    there = {**desktop, "WAYLAND_DISPLAY": "wayland-1"}
+    was = before.focused(there)
+    assert was == before.Before("niri", "13")
+    niri.LAYER.find(HINT, desktop).show()
+    before.activate(was, there)
+    assert [one["id"] for one in system.windows if one["is_focused"]] == [13]
+    system.windows = [WINDOW]
+    with pytest.raises(FocusError, match="window of before is gone"):
+        before.activate(was, there)
 
 
 @pytest.mark.parametrize(

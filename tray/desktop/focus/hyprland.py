@@ -69,17 +69,11 @@ class _Spot:
         """Focus the window, on whatever workspace it is."""
         check(self._hint)
         still_there(self._window, _windows(self._path))
-        address = f"address:{self._window.id}"
-        told = _ask(self._path, f"dispatch focuswindow {address}")
-        if told.strip() != "ok":
-            # With a configuration in Lua (from 0.55 on) what is dispatched is Lua too.
-            told = _ask(self._path, f'dispatch hl.dsp.focus({{ window = "{address}" }})')
-        if told.strip() != "ok":
-            raise FocusError(f"{_NAME} refuses: {one_line(told, 100)}")
+        _focus(self._path, self._window.id)
         await_focus(self._has_focus, _NAME)
 
     def _has_focus(self) -> bool:
-        return _decode(_ask(self._path, "j/activewindow"), _Active).address == self._window.id
+        return _focused(self._path) == self._window.id
 
 
 class _Layer:
@@ -94,6 +88,34 @@ class _Layer:
             return None
         window = choose(place, _windows(path))
         return _Spot(path, window, place) if window is not None else None
+
+
+def focused(desktop: Mapping[str, str]) -> str | None:
+    """Return the window that has the focus; `None` if none has, or this is no Hyprland."""
+    path = _socket(desktop)
+    return _focused(path) if path is not None else None
+
+
+def activate(window: str, desktop: Mapping[str, str]) -> None:
+    """Give a window the focus again; raises `FocusError` if it is gone."""
+    path = _socket(desktop)
+    if path is None or window not in [one.id for one in _windows(path)]:
+        raise FocusError("the window of before is gone")
+    _focus(path, window)
+
+
+def _focus(path: str, window: str) -> None:
+    address = f"address:{window}"
+    told = _ask(path, f"dispatch focuswindow {address}")
+    if told.strip() != "ok":
+        # With a configuration in Lua (from 0.55 on) what is dispatched is Lua too.
+        told = _ask(path, f'dispatch hl.dsp.focus({{ window = "{address}" }})')
+    if told.strip() != "ok":
+        raise FocusError(f"{_NAME} refuses: {one_line(told, 100)}")
+
+
+def _focused(path: str) -> str | None:
+    return _decode(_ask(path, "j/activewindow"), _Active).address
 
 
 def _socket(desktop: Mapping[str, str]) -> str | None:

@@ -33,7 +33,7 @@ _LIST = f"""\
 var found = [];
 for (var i = 0; i < every.length; i++) {{
     var one = every[i];
-    if (one.pid === asked.pid && one.normalWindow) {{
+    if ((asked.pid === null ? isActive(one) : one.pid === asked.pid) && one.normalWindow) {{
         found.push({{
             id: String(one.internalId), pid: one.pid, title: String(one.caption),
             focused: isActive(one)
@@ -46,7 +46,10 @@ _ACTIVATE = f"""\
 {_COMMON}
 for (var i = 0; i < every.length; i++) {{
     var one = every[i];
-    if (one.pid === asked.pid && String(one.internalId) === asked.id) {{
+    if (asked.pid !== null && one.pid !== asked.pid) {{
+        continue;
+    }}
+    if (String(one.internalId) === asked.id) {{
         one.minimized = false;
         if (isNew) {{
             workspace.activeWindow = one;
@@ -83,12 +86,7 @@ class _Spot:
     def show(self, token: str | None = None) -> None:  # noqa: ARG002  (a script needs none)
         """Activate the window, on whatever desktop it is, minimised or not."""
         check(self._hint)
-        asked = {"id": self._window.id, "pid": self._window.pid}
-        told = _run(self._desktop, _ACTIVATE, asked)
-        if told == "gone":
-            raise FocusError("the window is gone")
-        if told != "active":
-            raise FocusError(f"{_NAME} does not give the window the focus")
+        _activate(self._desktop, self._window.id, self._window.pid, "the window is gone")
 
 
 class _Layer:
@@ -108,6 +106,27 @@ class _Layer:
         return _Spot(desktop, window, place) if window is not None else None
 
 
+def focused(desktop: Mapping[str, str]) -> str | None:
+    """Return the window that has the focus; `None` if none has, or this is no Plasma on Wayland."""
+    if not _is_concerned(desktop):
+        return None
+    return next((one.id for one in _windows(desktop, None)), None)
+
+
+def activate(window: str, desktop: Mapping[str, str]) -> None:
+    """Give a window the focus again; raises `FocusError` if it is gone."""
+    _activate(desktop, window, None, "the window of before is gone")
+
+
+def _activate(desktop: Mapping[str, str], window: str, pid: int | None, gone: str) -> None:
+    """Activate the window with that id, of that process if one is given."""
+    told = _run(desktop, _ACTIVATE, {"id": window, "pid": pid})
+    if told == "gone":
+        raise FocusError(gone)
+    if told != "active":
+        raise FocusError(f"{_NAME} does not give the window the focus")
+
+
 def _is_concerned(desktop: Mapping[str, str]) -> bool:
     names = desktop.get("XDG_CURRENT_DESKTOP", "").upper().split(":")
     return "KDE" in names and bool(desktop.get("WAYLAND_DISPLAY"))
@@ -118,6 +137,7 @@ def _title(title: str | None) -> str | None:
 
 
 def _windows(desktop: Mapping[str, str], pid: int | None) -> list[Window]:
+    """Return the windows of a process; for `None` the one that has the focus."""
     told = _run(desktop, _LIST, {"pid": pid})
     try:
         return msgspec.convert(told, list[Window])

@@ -58,7 +58,7 @@ class _Spot:
         """Focus the window, on whatever workspace it is."""
         check(self._hint)
         still_there(self._window, _windows(self._path))
-        _ask(self._path, {"Action": {"FocusWindow": {"id": int(self._window.id)}}})
+        _focus(self._path, self._window.id)
         # An unknown window is no error to niri, and its answer comes before the change.
         await_focus(self._has_focus, _NAME)
 
@@ -76,6 +76,24 @@ class _Layer:
             return None
         window = choose(place, _windows(path))
         return _Spot(path, window, place) if window is not None else None
+
+
+def focused(desktop: Mapping[str, str]) -> str | None:
+    """Return the window that has the focus; `None` if none has, or this is no niri."""
+    path = desktop.get("NIRI_SOCKET")
+    return next((one.id for one in _windows(path) if one.focused), None) if path else None
+
+
+def activate(window: str, desktop: Mapping[str, str]) -> None:
+    """Give a window the focus again; raises `FocusError` if it is gone."""
+    path = desktop.get("NIRI_SOCKET")
+    if not path or window not in [one.id for one in _windows(path)]:
+        raise FocusError("the window of before is gone")
+    _focus(path, window)
+
+
+def _focus(path: str, window: str) -> None:
+    _ask(path, {"Action": {"FocusWindow": {"id": int(window)}}})
 
 
 def _windows(path: str) -> list[Window]:

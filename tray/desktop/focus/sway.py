@@ -111,6 +111,22 @@ class _Layer:
         return _Spot(name, path, window, place) if window is not None else None
 
 
+def focused(desktop: Mapping[str, str]) -> str | None:
+    """Return the window that has the focus; `None` if none has, or this is no sway or i3."""
+    path = _socket(desktop)
+    if path is None:
+        return None
+    return next((one.id for one in _windows(path, LAYER.name) if one.focused), None)
+
+
+def activate(window: str, desktop: Mapping[str, str]) -> None:
+    """Give a window the focus again; raises `FocusError` if it is gone."""
+    path = _socket(desktop)
+    if path is None or window not in [one.id for one in _windows(path, LAYER.name)]:
+        raise FocusError("the window of before is gone")
+    _run(path, LAYER.name, f"[con_id={window}] focus")
+
+
 def _is_sway(desktop: Mapping[str, str]) -> bool:
     return bool(desktop.get("SWAYSOCK") or desktop.get("WAYLAND_DISPLAY"))
 
