@@ -138,7 +138,9 @@ def test_a_way_that_fails_is_no_way_and_looked_for_again(fails):
     checked = asked(place)
     assert checked.check([session()], locked=False, idle=1.0) == frozenset()
     place.fails = None
+    found = len(place.found)
     assert checked.check([session()], locked=False, idle=1.0) == {"job:1"}
+    assert len(place.found) == found + 1
 
 
 def test_a_way_is_kept_while_the_session_stays_where_it_is():
@@ -280,6 +282,17 @@ async def test_a_terminal_that_hangs_holds_nothing_back_and_delays_no_other(monk
 
 
 @pytest.mark.asyncio
+async def test_an_answer_that_grows_old_is_told(monkeypatch):
+    monkeypatch.setattr(presence, "FRESH", 0.05)
+    hanging = Hanging(calls=1)
+    desk = Watched(a=hanging)
+    desk.watch("a")
+    await until(lambda: desk.told == [{"job:a"}, set()])
+    hanging.go.set()
+    await desk.watcher.close()
+
+
+@pytest.mark.asyncio
 async def test_an_old_answer_does_not_count():
     desk = Watched(a=Place())
     desk.watcher._each = 3600
@@ -312,7 +325,7 @@ async def test_a_desktop_that_does_not_tell_its_idle_time_in_time_is_not_waited_
 
 
 @pytest.mark.asyncio
-async def test_a_listener_that_fails_does_not_end_the_watch():
+async def test_a_listener_that_fails_does_not_end_the_watch(caplog):
     desk = Watched(a=Place())
     told = []
 
@@ -326,3 +339,4 @@ async def test_a_listener_that_fails_does_not_end_the_watch():
     desk.places["job:a"].focused = False
     await until(lambda: len(told) == 2)
     await desk.watcher.close()
+    assert [record.message for record in caplog.records] == ["the callback for presence failed"] * 2
