@@ -1,6 +1,7 @@
 """The settings a person can change: plain data with their defaults.
 
-`tray.desktop.settings` reads and writes the file; this module says what there is to set.
+`tray.configfile` reads the file and `tray.configedit` writes it; this module says what there is
+to set.
 """
 
 from __future__ import annotations
@@ -11,11 +12,17 @@ import msgspec
 
 _DAY = 86_400.0
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=_DAY)]
-Argv = tuple[Annotated[str, msgspec.Meta(min_length=1)], ...]
-Sound = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.-]*$", max_length=100)]
-Clock = Annotated[str, msgspec.Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
-Colour = Annotated[str, msgspec.Meta(pattern=r"^(#[0-9A-Fa-f]{6})?$")]
-Glob = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+# `\Z`, for `$` lets a line feed at the end through. Lone surrogates are bytes of a command line
+# that are no text; neither they nor NUL can be written or run.
+_NO_CONTROL = r"^[^\x00-\x1f\x7f\ud800-\udfff]*\Z"
+_NO_CONTROL_BUT_LINES = r"^[^\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]*\Z"
+Argv = tuple[Annotated[str, msgspec.Meta(min_length=1, pattern=_NO_CONTROL)], ...]
+Script = tuple[Annotated[str, msgspec.Meta(min_length=1, pattern=_NO_CONTROL_BUT_LINES)], ...]
+"""Like `Argv`, but an argument may have several lines, as that of `sh -c` does."""
+Sound = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.-]*\Z", max_length=100)]
+Clock = Annotated[str, msgspec.Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?\Z")]
+Colour = Annotated[str, msgspec.Meta(pattern=r"^(#[0-9A-Fa-f]{6})?\Z")]
+Glob = Annotated[str, msgspec.Meta(min_length=1, max_length=1000, pattern=_NO_CONTROL)]
 
 EVENTS: tuple[str, ...] = (
     "permission", "question", "plan", "input", "turn_over", "error", "died",
@@ -33,7 +40,7 @@ class AlertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A name of the freedesktop sound naming specification; empty: none."""
     timeout: Annotated[float, msgspec.Meta(ge=-1, le=_DAY)] = 0.0
     """Seconds on the screen; 0: until it is answered or dismissed; -1: as the server likes."""
-    command: Argv = ()
+    command: Script = ()
     """A program and its arguments, run when it is told; empty: none."""
 
 
@@ -66,14 +73,17 @@ class Holds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class QuietHours(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}
 ):
-    """The time of day without bubbles, `HH:MM` local time; both empty: none."""
+    """The time of day without bubbles, `HH:MM` local time; both empty: none, one empty: a fault."""
 
     start: Clock = ""
     end: Clock = ""
 
 
 class Projects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Globs (`fnmatch`) against a session's directory (`~` is the home) and its project's name."""
+    """Globs (`fnmatch`) against a session's directory (`~` is the home) and its project's name.
+
+    A `[` that is never closed stands for itself.
+    """
 
     ignore: tuple[Glob, ...] = ()
     """Not shown, counted or told at all."""

@@ -1,46 +1,24 @@
 """The settings file: `$XDG_CONFIG_HOME/sessionbell/config.toml`, read, checked and kept fresh.
 
-Nothing here writes; see `tray.configedit`. Read with the standard library alone, for `list` reads
-it too.
+Nothing here writes; see `tray.configedit`. What is wrong with a file is put into words by
+`tray.configfaults`. `list` reads the file too: what only some files need is imported for those.
 """
 
 from __future__ import annotations
 
-import difflib
-import math
 import os
-import re
 import stat
-import tomllib
-from typing import TYPE_CHECKING
-
-import msgspec
+import time
 
 from tray.config import Settings
 from tray.session import Problem
-from tray.untrusted import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LIMIT = 1_000_000
 """Bytes above which a file cannot be anybody's settings."""
-_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
-_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*)`$", re.DOTALL)
-_SYNTAX = re.compile(r"^(?P<what>.*) \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
-_EXPECTED = re.compile(r"^Expected `(\w+)`")
-_LISTS = {
-    "command": 'a list of texts, the program first: ["notify", "--now"]',
-    "terminal": 'a list of texts, the program first: ["foot", "-e"]',
-    "ignore": 'a list of globs: ["~/play/*"]',
-    "mute": 'a list of globs: ["~/play/*"]',
-}
-_PATTERNS = {
-    "from": 'a time as "22:00", or ""',
-    "to": 'a time as "07:00", or ""',
-    "sound": 'a sound name as "message-new-instant", or ""',
-    "colors": 'a colour as "#e5322d", or "" for the built-in one',
-}
+SETTLE = 1.0
+"""Seconds after which a file that has lost its end is taken as it is: its editor is done."""
+_MARK = "\ufeff"
+"""What some editors put before everything, to say that it is UTF-8."""
 
 
 class ConfigError(Exception):
@@ -59,8 +37,16 @@ class ConfigError(Exception):
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line is not None else ""
+        return f"{where}{self._said()}"
+
+    def located(self, path: str) -> str:
+        """Return it as compilers do, `FILE:LINE: ...`, on which editors and terminals jump."""
+        where = f"{path}:{self.line}" if self.line is not None else path
+        return f"{where}: {self._said()}"
+
+    def _said(self) -> str:
         named = f"{self.key}: " if self.key else ""
-        return f"{where}{named}{self.what}" + (f"; allowed: {self.allowed}" if self.allowed else "")
+        return f"{named}{self.what}" + (f"; allowed: {self.allowed}" if self.allowed else "")
 
 
 def default_path() -> str:
@@ -73,21 +59,58 @@ def default_path() -> str:
 
 def parse(text: str) -> Settings:
     """Return the settings that `text` says; raises `ConfigError`, and nothing else."""
+    import tomllib
+
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax(error, text) from None
+        from tray import configfaults
+
+        raise configfaults.syntax(error, text) from None
     except RecursionError:
         raise ConfigError("it is nested too deeply") from None
-    found = next(_not_numbers(tree, ()), None)
-    if found is not None:
-        raise ConfigError(
-            "it is no number", key=".".join(found), allowed="a number", line=line_of(text, found)
-        )
+    except ValueError:  # Python's own limit for the digits of an integer
+        from tray import configfaults
+
+        raise configfaults.too_long(text) from None
+    return checked(tree, text)
+
+
+def checked(tree: dict[str, object], text: str | None = None) -> Settings:
+    """Return what the tables and values of `tree` set; `text` is where they come from.
+
+    Raises `ConfigError`, with a line if there is a text.
+    """
+    import msgspec
+
     try:
-        return msgspec.convert(tree, Settings)
+        settings = msgspec.convert(tree, Settings)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error), text) from None
+        from tray import configfaults
+
+        raise configfaults.invalid(error, text) from None
+    except RecursionError:
+        raise ConfigError("it is nested too deeply") from None
+    hours = settings.quiet_hours
+    if bool(hours.start) is not bool(hours.end):
+        from tray import configfaults
+
+        raise configfaults.one_end("to" if hours.start else "from", text)
+    return settings
+
+
+def contents(path: str) -> str:
+    """Return the file's text, a mark for UTF-8 included.
+
+    Raises `FileNotFoundError`, and `ConfigError` for everything else.
+    """
+    try:
+        data = _read(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ConfigError(f"it cannot be read ({error.strerror})") from None
+    return _decoded(data)
 
 
 def load(path: str | None = None) -> Settings:
@@ -96,35 +119,30 @@ def load(path: str | None = None) -> Settings:
     Raises `ConfigError`, also where the file cannot be read.
     """
     try:
-        data = _read(path or default_path())
+        return parse(without_mark(contents(path or default_path())))
     except FileNotFoundError:
         return Settings()
-    except OSError as error:
-        raise ConfigError(f"it cannot be read ({error.strerror})") from None
-    try:
-        # An editor may put a mark for UTF-8 before everything.
-        return parse(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError("it is not UTF-8", line=line) from None
 
 
-def problem(error: ConfigError, path: str) -> Problem:
-    """Return what there is to tell of a file that cannot be used."""
-    return Problem(
-        "config",
-        f"{path}: {error}: the last good settings hold; mend it and see `sessionbell config check`",
-    )
+def without_mark(text: str) -> str:
+    """Return `text` without a mark for UTF-8."""
+    return text.removeprefix(_MARK)
 
 
 class SettingsFile:
-    """The last good settings, followed on disk."""
+    """The last good settings, followed on disk; never raises for what the file holds."""
 
     def __init__(self, path: str | None = None) -> None:
         """Read nothing yet."""
         self.path = path or default_path()
         self.settings = Settings()
+        self.settling = False
+        """Whether the last `check` met a file that its editor may not have written to the end:
+        ask again after `SETTLE` seconds."""
         self._stamp: tuple[int, ...] | None = None
+        self._size = self._lines = 0
+        self._missed_at: float | None = None
+        self._good = False
         self._problem: Problem | None = None
 
     @property
@@ -133,125 +151,90 @@ class SettingsFile:
         return () if self._problem is None else (self._problem,)
 
     def read(self) -> bool:
-        """Read the file; whether settings or problems are others now."""
-        before = (self.settings, self._problem)
-        self._stamp = _stamp(self.path)
+        """Read the file as it is now; whether settings or problems are others now."""
+        stamp = _stamp(self.path)
         try:
-            self.settings = load(self.path)
-            self._problem = None
-        except ConfigError as error:
-            self._problem = problem(error, self.path)
-        return (self.settings, self._problem) != before
+            data: bytes | None = _read(self.path)
+        except OSError as error:
+            return self._take(stamp, None, error)
+        return self._take(stamp, data)
 
     def check(self) -> bool:
-        """Read the file if it has changed, which costs one stat; whether anything is other now."""
-        return _stamp(self.path) != self._stamp and self.read()
+        """Read the file if it has changed, which costs one stat; whether anything is other now.
 
+        A file that has just lost its end, or all of it, may be one that is being written: it
+        counts only when it stays so, and meanwhile there is `settling`.
+        """
+        stamp = _stamp(self.path)
+        if stamp == self._stamp:
+            self.settling = False
+            self._missed_at = None
+            return False
+        error: OSError | None = None
+        data: bytes | None = None
+        try:
+            data = _read(self.path)
+        except OSError as failure:
+            error = failure
+        self.settling = self._in_the_middle(stamp, data, error)
+        return False if self.settling else self._take(stamp, data, error)
 
-def line_of(text: str, keys: tuple[str, ...]) -> int | None:
-    """Return the line on which the setting is, or the nearest table around it; counted from 1.
+    def _in_the_middle(
+        self, stamp: tuple[int, ...] | None, data: bytes | None, error: OSError | None
+    ) -> bool:
+        """Whether somebody may be about to write the rest."""
+        if isinstance(error, FileNotFoundError):
+            # Moved away, to be written anew: nothing but our own clock tells since when.
+            now = time.monotonic()
+            self._missed_at = now if self._missed_at is None else self._missed_at
+            return now - self._missed_at < SETTLE
+        self._missed_at = None
+        if data is None or stamp is None or len(data) >= self._size:
+            return False
+        # A setting that is written shorter, `false` to `true`, is no such loss.
+        lost = not data or data.count(b"\n") < self._lines
+        return lost and 0 <= time.time() - stamp[2] / 1e9 < SETTLE
 
-    A scan of the lines, not a parser: right for all that a person writes as one line a setting.
-    """
-    table: tuple[str, ...] = ()
-    best: tuple[int, int] | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[\[?([^\[\]]+)\]\]?\s*(#.*)?$", line):
-            table = _dotted(header[1])
-            here = table
-        elif assignment := re.match(r"\s*((?:[A-Za-z0-9_.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=", line):
-            here = (*table, *_dotted(assignment[1]))
+    def _take(
+        self, stamp: tuple[int, ...] | None, data: bytes | None, error: OSError | None = None
+    ) -> bool:
+        """Believe what was read; whether settings or problems are others now."""
+        before = (self.settings, self._problem)
+        self._stamp = stamp
+        self._size, self._lines = len(data or b""), (data or b"").count(b"\n")
+        self.settling, self._missed_at = False, None
+        try:
+            self.settings = self._settings(data, error)
+        except ConfigError as wrong:
+            self._problem = self._told(wrong)
+        except Exception as failure:  # noqa: BLE001 - whatever it is, the person must hear of it
+            self._problem = self._told(ConfigError(f"it cannot be read ({failure!r:.200})"))
         else:
-            continue
-        if here == keys[: len(here)] and (best is None or len(here) > best[0]):
-            best = (len(here), number)
-    return best[1] if best is not None else None
+            self._problem, self._good = None, True
+        return (self.settings, self._problem) != before
 
+    @staticmethod
+    def _settings(data: bytes | None, error: OSError | None) -> Settings:
+        if data is not None:
+            return parse(without_mark(_decoded(data)))
+        if error is None or isinstance(error, FileNotFoundError):
+            return Settings()
+        raise ConfigError(f"it cannot be read ({error.strerror})")
 
-def _dotted(text: str) -> tuple[str, ...]:
-    parts = re.findall(r"\"[^\"]*\"|'[^']*'|[^.\s]+", text)
-    return tuple(part.strip("\"'") for part in parts)
-
-
-def _syntax(error: tomllib.TOMLDecodeError, text: str) -> ConfigError:
-    match = _SYNTAX.match(str(error))
-    if match is None:
-        return ConfigError(str(error))
-    line = int(match["line"]) if match["line"] else max(len(text.splitlines()), 1)
-    return ConfigError(
-        f"this is no TOML: {match['what'][:1].lower()}{match['what'][1:]}", line=line
-    )
-
-
-def _invalid(message: str, text: str) -> ConfigError:
-    keys: tuple[str, ...] = ()
-    if at := _AT.search(message):
-        message = message[: at.start()]
-        # A place in an array is on the array's line.
-        keys = tuple(part for part in re.sub(r"\[[^\]]*\]", "", at["path"]).split(".") if part)
-    if unknown := _UNKNOWN.match(message):
-        name = one_line(unknown["name"], 80)
-        known = _fields(keys)
-        close = difflib.get_close_matches(name, known, 1)
-        what = "there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
-        keys = (*keys, name)
-        return ConfigError(
-            what, key=".".join(keys), allowed=", ".join(known), line=line_of(text, keys)
+    def _told(self, error: ConfigError) -> Problem:
+        held = "last good settings" if self._good else "defaults"
+        return Problem(
+            "config",
+            f"{self.path}: {error}: the {held} hold; mend it and see `sessionbell config check`",
         )
-    return ConfigError(
-        _plain(message),
-        key=".".join(keys),
-        allowed=_allowed(keys, message),
-        line=line_of(text, keys),
-    )
 
 
-def _plain(message: str) -> str:
-    """Return msgspec's words without its quotes and its names of types."""
-    if message.startswith("Expected `str` matching"):
-        return "this is not of the right form"
-    words = {"array": "list", "object": "table", "str": "text", "int": "number", "float": "number"}
-    message = re.sub(r"`(\w+)`", lambda word: words.get(word[1], word[1]), message)
-    message = one_line(message.replace("`", ""), 200)
-    return message[:1].lower() + message[1:]
-
-
-def _allowed(keys: tuple[str, ...], message: str) -> str:
-    if not keys or ((expected := _EXPECTED.match(message)) is None and keys[-1] != "urgency"):
-        return ""
-    last, table = keys[-1], keys[0]
-    if last == "urgency":
-        return '"low", "normal", "critical"'
-    if (last in _LISTS and table != "alerts") or last == "command":
-        return _LISTS[last]
-    match expected[1] if expected is not None else "":
-        case "bool":
-            return "true, false"
-        case "str":
-            return _PATTERNS.get(last) or _PATTERNS.get(table, "a text")
-        case "float" if last == "timeout":
-            return "seconds from 0 to 86400, or -1"
-        case "float" if last == "remind_after":
-            return "minutes from 0 to 1440"
-        case "float":
-            return "seconds from 0 to 86400"
-    return f"a table, [{'.'.join(keys)}]"
-
-
-def _fields(keys: tuple[str, ...]) -> tuple[str, ...]:
-    kind: type[msgspec.Struct] = Settings
-    for key in keys:
-        kind = next(f.type for f in msgspec.structs.fields(kind) if f.encode_name == key)
-    return kind.__struct_encode_fields__
-
-
-def _not_numbers(tree: object, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Go through the settings that are `nan`, which is neither too small nor too large."""
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            yield from _not_numbers(value, (*keys, key))
-    elif isinstance(tree, float) and math.isnan(tree):
-        yield keys
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError("it is not UTF-8", line=line) from None
 
 
 def _read(path: str) -> bytes:
@@ -271,4 +254,4 @@ def _stamp(path: str) -> tuple[int, ...] | None:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size, found.st_ctime_ns

@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import os
 import stat
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -132,9 +131,9 @@ class MuteFile:
         )
 
     def _write(self, mutes: Mutes) -> None:
-        data = msgspec.json.encode(
-            _Stored(*msgspec.structs.astuple(mutes), version=VERSION)
-        )
+        import tempfile  # takes longer than all of `list`, which only reads
+
+        data = msgspec.json.encode(_Stored(*msgspec.structs.astuple(mutes), version=VERSION))
         folder, name = os.path.split(self._path)
         temporary = None
         try:
@@ -185,6 +184,7 @@ class _NotWrittenError(OSError):
 
 def default_path() -> str:
     """Return `$XDG_STATE_HOME/sessionbell/mutes.json`."""
-    import platformdirs
-
-    return str(platformdirs.user_state_path("sessionbell") / "mutes.json")
+    base = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.local/state")
+    return os.path.join(base, "sessionbell", "mutes.json")

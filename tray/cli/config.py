@@ -64,7 +64,7 @@ def check(file: str | None) -> int:
     try:
         configfile.load(found)
     except configfile.ConfigError as error:
-        click.echo(f"{found}: {error}", err=True)
+        click.echo(error.located(found), err=True)
         return 1
     if os.path.exists(found):
         click.echo(f"{found}: all is well")
@@ -88,20 +88,28 @@ def init() -> None:
 
 @config.command(
     "set",
+    # A number below zero is a value, not an option.
+    context_settings={"ignore_unknown_options": True},
     epilog=examples(
         "sessionbell config set show_details false",
         "sessionbell config set alerts.permission.sound message-new-instant",
         "sessionbell config set projects.mute '[\"~/play/*\"]'",
+        "sessionbell config set quiet_hours.from 22:00 quiet_hours.to 07:30",
     ),
 )
-@click.argument("key")
-@click.argument("value")
-def set_value(key: str, value: str) -> None:
-    """Set KEY to VALUE in the file, keeping its comments; VALUE is TOML, or a bare text."""
+@click.argument("pairs", nargs=-1, required=True, metavar="KEY VALUE [KEY VALUE]...")
+def set_value(pairs: tuple[str, ...]) -> None:
+    """Set each KEY to its VALUE in the file, keeping its comments; VALUE is TOML, or a bare text.
+
+    All are set together, or none.
+    """
     from tray import configedit
 
+    if len(pairs) % 2:
+        raise click.UsageError(f"{pairs[-1]!r} has no VALUE: name a KEY and a VALUE each time")
+    values = {key: _value(value) for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
     try:
-        configedit.change({key: _value(value)})
+        configedit.change(values)
     except configfile.ConfigError as error:
         raise click.ClickException(f"{error}; nothing was changed") from None
 
@@ -111,7 +119,7 @@ def _value(text: str) -> bool | float | str | list[str]:
 
     try:
         value: bool | float | str | list[str] = tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         return text
     return value
 
@@ -120,4 +128,4 @@ def _load() -> Settings:
     try:
         return configfile.load()
     except configfile.ConfigError as error:
-        raise click.ClickException(f"{configfile.default_path()}: {error}") from None
+        raise click.ClickException(error.located(configfile.default_path())) from None

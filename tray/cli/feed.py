@@ -1,4 +1,7 @@
-"""The engine's updates, handed from its thread to the one that prints them."""
+"""The engine's updates, handed from its thread to the one that prints them.
+
+They show what the person's settings and mutes have made of the sessions, as `list` does.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import replace
+
+from tray.claude.survey import Surveyor
+from tray.configfile import SettingsFile
+from tray.engine import Engine
+from tray.mutefile import MuteFile
+from tray.mutes import looked_at
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from tray.config import Settings
     from tray.engine import Update
+    from tray.session import Snapshot
 
 _BACKLOG = 256
 """Updates kept for a reader that is too slow; more, and all are dropped for the newest."""
@@ -29,6 +41,38 @@ class Delivery:
     """False if updates were dropped: the last one's snapshot is then all there is to tell."""
 
 
+class _PersonsView(Surveyor):
+    """Sees what `Surveyor` sees, but for finished turns that the person has taken note of, and
+    follows the person's files: what is wrong with them is among the problems.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[str] | None,
+        file: SettingsFile,
+        configure: Callable[[Settings], None],
+    ) -> None:
+        super().__init__(roots=roots, idle_after=file.settings.idle_after)
+        self._file = file
+        self._configure = configure
+        self._kept = MuteFile()
+        self._kept.read()
+
+    def survey(self, now: float | None = None) -> Snapshot:
+        """Look at everything, the settings and the mutes too."""
+        if self._file.check():
+            self._configure(self._file.settings)
+        if self._kept.changed():
+            self._kept.read()
+        snapshot = super().survey(now)
+        mutes = self._kept.mutes
+        return replace(
+            snapshot,
+            sessions=tuple(looked_at(mutes, session) for session in snapshot.sessions),
+            problems=snapshot.problems + self._file.problems + self._kept.problems,
+        )
+
+
 class Feed:
     """A running engine whose updates can be waited for; a context manager.
 
@@ -37,14 +81,12 @@ class Feed:
     """
 
     def __init__(self, roots: Sequence[str] | None, output: int | None = None) -> None:
-        from tray.claude.survey import Surveyor
-        from tray.configfile import SettingsFile
-        from tray.engine import Engine
-
         self._file = SettingsFile()
         self._file.read()
-
-        self._engine = Engine(Surveyor(roots=roots), self._publish)
+        self._engine = Engine(
+            _PersonsView(roots, self._file, lambda settings: self._engine.configure(settings)),
+            self._publish,
+        )
         self._engine.configure(self.settings)
         self._lock = threading.Lock()
         self._pending: list[Update] = []
@@ -70,7 +112,7 @@ class Feed:
 
     @property
     def settings(self) -> Settings:
-        """The person's settings, as of the last `wait`; the last good ones of a broken file."""
+        """The person's settings, as of the last survey; the last good ones of a broken file."""
         return self._file.settings
 
     def stalled(self) -> bool:
@@ -87,8 +129,6 @@ class Feed:
                 raise BrokenPipeError
             if descriptor == self._bell:
                 os.eventfd_read(self._bell)
-        if self._file.check():
-            self._engine.configure(self.settings)
         with self._lock:
             updates, self._pending = tuple(self._pending), []
             complete, self._complete = self._complete, True

@@ -147,7 +147,8 @@ def _target(session: str | None, project: str | None, roots: Sequence[str]) -> t
     if session is not None:
         from tray.cli.sessions import one_session
 
-        _, sessions = look(roots)
+        snapshot, sessions = look(roots, ignored=True)
+        complain(problem for problem in snapshot.problems if problem.code == "config")
         found = one_session(sessions, session)
         name = one_line(found.name or found.project or session, 60)
         return Mute(Scope.SESSION, id_of(found), None), name
@@ -229,7 +230,7 @@ def _list(roots: Sequence[str], *, as_json: bool) -> int:
     else:
         names: dict[str, str] = {}
         if mutes.sessions or mutes.snoozed:
-            _, sessions = look(roots)
+            _, sessions = look(roots, ignored=True)
             names = {id_of(one): one.name or one.project or "" for one in sessions}
         for entry in entries(mutes):
             click.echo(f"{_called(entry, names)}  {when(entry.until, now)}")

@@ -41,18 +41,43 @@ def chosen_roots(roots: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(roots) or None
 
 
-def look(roots: Sequence[str]) -> tuple[Snapshot, tuple[Observation, ...]]:
-    """Look at all sessions once; return the snapshot and its sessions in the lists' order.
+def look(
+    roots: Sequence[str], *, ignored: bool = False
+) -> tuple[Snapshot, tuple[Observation, ...]]:
+    """Look at all sessions once, as the person's settings and mutes have it.
 
-    For a command that then ends: garbage is not collected any more.
+    Returns the snapshot and its sessions in the lists' order, without those of projects to
+    ignore unless `ignored`: a session that is named is meant. What is wrong with the person's
+    files is among the snapshot's problems. For a command that then ends: garbage is not
+    collected any more.
     """
     # A sixth of the whole command's time would go into looking for garbage that is not there.
     gc.disable()
-    from tray.claude.survey import Surveyor
+    from msgspec.structs import replace
 
-    snapshot = Surveyor(roots=chosen_roots(roots)).survey()
+    from tray.claude.survey import Surveyor
+    from tray.configfile import SettingsFile
+
+    file = SettingsFile()
+    file.read()
+    settings = file.settings
+    snapshot = Surveyor(roots=chosen_roots(roots), idle_after=settings.idle_after).survey()
+    sessions, problems = snapshot.sessions, snapshot.problems + file.problems
+    if settings.projects.ignore and not ignored:
+        from tray.projects import shown
+
+        sessions = shown(sessions, settings)
+    if any(session.unseen for session in sessions):
+        from tray.mutefile import MuteFile
+        from tray.mutes import looked_at
+
+        kept = MuteFile()
+        mutes = kept.read()
+        sessions = tuple(looked_at(mutes, session) for session in sessions)
+        problems += kept.problems
+    snapshot = replace(snapshot, sessions=sessions, problems=problems)
     gc.freeze()  # spares the search at exit
-    return snapshot, tuple(sorted(snapshot.sessions, key=order))
+    return snapshot, tuple(sorted(sessions, key=order))
 
 
 def complain(problems: Iterable[Problem]) -> int:

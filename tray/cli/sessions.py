@@ -50,7 +50,7 @@ def show(*, session: str, as_json: bool, no_color: bool, roots: Sequence[str]) -
     SESSION is a process id, the start of a session id, or a name or project if only one
     session has it.
     """
-    snapshot, sessions = look(roots)
+    snapshot, sessions = look(roots, ignored=True)
     found = one_session(sessions, session)
     if as_json:
         from tray.cli import contract

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tray import __version__
-from tray.cli.options import chosen_roots, examples, json_option, no_color_option, roots_option
+from tray.cli.options import (
+    chosen_roots,
+    complain,
+    examples,
+    json_option,
+    no_color_option,
+    roots_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -193,6 +200,7 @@ def _print_bar(roots: Sequence[str] | None, template: str | None) -> None:
     output = sys.stdout.fileno()
     printed: bytes | None = None
     newest: Update | None = None
+    said: Problem | None = None
     with Feed(roots, output) as feed:
         while True:
             delivery = feed.wait(time.monotonic() + _CHECK)
@@ -202,6 +210,9 @@ def _print_bar(roots: Sequence[str] | None, template: str | None) -> None:
             sessions, problems = newest.tracked.sessions, newest.problems
             stalled = feed.stalled()
             if template is not None:
+                # Its one line has no room for that; the bar keeps it in its log.
+                complain(found for found in problems if found.code == "config" and found != said)
+                said = next((found for found in problems if found.code == "config"), None)
                 line = bars.fill(template, sessions, healthy=not stalled).encode()
             else:
                 told = (STALLED, *problems) if stalled else problems
