@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 # A slow or busy machine is no fault of the code.
 settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+    # CI looks further than somebody who waits.
+    max_examples=100 if os.environ.get("SESSIONBELL_REQUIRE") else 30,
 )
 settings.load_profile("patient")
 
