@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 import click
 
-from tray.cli.options import examples, json_option, look, roots_option
+from tray.cli import shortcut
+from tray.cli.options import complain, examples, json_option, look, roots_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,28 +51,30 @@ def focus(
     if back:
         if explain:
             raise click.UsageError("--explain goes with a SESSION or --next")
-        return _back(as_json=as_json)
-    if to_next and not explain and not roots and (answer := _ask_tray("FocusNext")) is not None:
+        return _say(*shortcut.back(), as_json=as_json)
+    answer: tuple[bool, str] | None = None
+    if to_next and not explain and not roots:
+        answer = shortcut.ask_for_next()
+    elif session is not None and not explain and not roots:
+        answer = shortcut.ask_for(session)
+    if answer is not None:
         return _say(*answer, as_json=as_json)
     return _go(session, explain=explain, as_json=as_json, roots=roots)
 
 
 def _go(session: str | None, *, explain: bool, as_json: bool, roots: Sequence[str]) -> int:
     from tray.cli.sessions import one_session
-    from tray.desktop.guide import Guide
 
-    guide = Guide(os.environ, _folder())
-    _, sessions = look(roots)
+    guide = shortcut.make_guide()
+    # A session that is named is meant, whatever is ignored.
+    snapshot, sessions = look(roots, ignored=session is not None)
     found = one_session(sessions, session) if session is not None else guide.next(sessions)
+    complain(snapshot.problems)
     if found is None:
         return _say(True, "nothing waits for you", as_json=as_json)  # noqa: FBT003 - as over the bus
     if explain:
         return _explain(found, as_json=as_json)
-    outcome = guide.go(found, os.environ.get("XDG_ACTIVATION_TOKEN"))
-    message = outcome.message
-    if not outcome.done and outcome.argv:
-        message = f"{message}; go there with: {shlex.join(outcome.argv)}"
-    return _say(outcome.done, message, as_json=as_json)
+    return _say(*shortcut.go(found, guide), as_json=as_json)
 
 
 def _explain(session: Observation, *, as_json: bool) -> int:
@@ -90,28 +92,6 @@ def _explain(session: Observation, *, as_json: bool) -> int:
     return 0
 
 
-def _back(*, as_json: bool) -> int:
-    answer = _ask_tray("FocusBack")
-    if answer is None:
-        from tray.desktop.guide import Guide
-
-        outcome = Guide(os.environ, _folder()).back()
-        answer = outcome.done, outcome.message
-    return _say(*answer, as_json=as_json)
-
-
-def _ask_tray(member: str) -> tuple[bool, str] | None:
-    """Let the running tray do it, which knows all already; `None` if none runs or answers."""
-    from tray.cli import remote
-
-    arguments = (os.environ.get("XDG_ACTIVATION_TOKEN", ""),) if member == "FocusNext" else ()
-    try:
-        done, message = remote.call(member, "s" * len(arguments), *arguments)
-    except (remote.NotRunningError, remote.RefusedError, TimeoutError, ValueError):
-        return None
-    return bool(done), str(message)
-
-
 def _say(done: bool, message: str, *, as_json: bool) -> int:  # noqa: FBT001 - as over the bus
     if as_json:
         click.echo(_json({"done": done, "message": message}))
@@ -124,12 +104,3 @@ def _json(value: object) -> str:
     import orjson
 
     return orjson.dumps(value).decode()
-
-
-def _folder() -> str | None:
-    from tray.cli.lock import runtime_folder
-
-    try:
-        return runtime_folder(os.environ)
-    except OSError:
-        return None

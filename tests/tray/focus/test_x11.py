@@ -1,0 +1,47 @@
+"""Which window of all those on the screen a hint means."""
+
+from __future__ import annotations
+
+import pytest
+
+from tray.desktop.focus import x11
+from tray.desktop.focus.place import FocusError, WindowHint
+
+WINDOWS = [(1, 10, "a"), (2, 10, "b"), (3, 10, "b"), (4, 20, "a"), (5, None, "a")]
+
+
+@pytest.mark.parametrize(
+    ("hint", "window"),
+    [
+        (WindowHint(pid=20), 4),
+        (WindowHint(pid=20, title="of before"), 4),
+        (WindowHint(pid=10), None),
+        (WindowHint(pid=10, title="a"), 1),
+        (WindowHint(pid=10, title="b"), None),
+        (WindowHint(pid=10, title=""), None),
+        (WindowHint(pid=10, xid=3), 3),
+        (WindowHint(pid=10, xid=3, title="a"), 3),
+        (WindowHint(pid=10, xid=4), None),
+        (WindowHint(pid=20, xid=3), 4),
+        (WindowHint(pid=10, xid=5), 5),
+        (WindowHint(pid=30, xid=99), None),
+        (WindowHint(pid=30, title="a"), None),
+        (WindowHint(app="a"), None),
+        (WindowHint(title="a"), None),
+    ],
+)
+def test_the_window_that_is_meant(hint: WindowHint, window: int | None) -> None:
+    assert x11.choose(hint, WINDOWS) == window
+
+
+def test_no_x_server() -> None:
+    hint = WindowHint(pid=1)
+    assert x11.LAYER.find(hint, {}) is None
+    assert x11.focused({}) is None
+    for environment in ({"DISPLAY": ":no-such-display"}, {"DISPLAY": "nonsense"}):
+        with pytest.raises(FocusError):
+            x11.LAYER.find(hint, environment)
+        with pytest.raises(FocusError):
+            x11.activate(1, environment)
+    with pytest.raises(FocusError):
+        x11.activate(1, {})
