@@ -22,6 +22,7 @@ _COMMANDS = {
     "focus": ("tray.cli.focus", "focus"),
     "autostart": ("tray.cli.autostart", "autostart"),
     "history": ("tray.cli.history", "history"),
+    "browse": ("tray.cli.browse", "browse"),
     "resume": ("tray.cli.resume", "resume"),
     "remotes": ("tray.cli.remotes", "remotes"),
     "mute": ("tray.cli.mute", "mute"),

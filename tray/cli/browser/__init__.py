@@ -1,0 +1,1 @@
+"""The screens of `sessionbell browse`. What they show and do is decided in `tray.history`."""
