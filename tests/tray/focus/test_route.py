@@ -89,7 +89,9 @@ def of(seat: Seat, place: Place) -> Callable[[object], Place | None]:
 def test_from_the_inside_out(go) -> None:
     outer = Seat(replace(PROCESS, pid=50), (TERMINAL,))
     way, shown = go(
-        tmux=of(SEAT, Place("pane", outer)), kitty=of(outer, Place("tab", HINT)), x11=Place("window")
+        tmux=of(SEAT, Place("pane", outer)),
+        kitty=of(outer, Place("tab", HINT)),
+        x11=Place("window"),
     )  # fmt: skip
     assert way.complete
     assert way.go("token") == route.Outcome(done=True, message="the pane")
@@ -279,12 +281,16 @@ def test_what_is_hostile_is_shown_as_text(go) -> None:
     [
         ({"state": State.ENDED}, "ended", ("claude", "--resume", "abc")),
         ({"state": State.ENDED, "session_id": None}, "ended", ()),
-        ({"kind": Kind.BACKGROUND, "tty": None, "job_id": "j1"}, "in the background", ("claude", "attach", "j1")),
+        (
+            {"kind": Kind.BACKGROUND, "tty": None, "job_id": "j1"},
+            "in the background",
+            ("claude", "attach", "j1"),
+        ),
         ({"kind": Kind.HEADLESS, "tty": None, "cwd": f"/w{TEXT}"}, "without a terminal in /w", ()),
         ({"verified": False}, "cannot be seen", ()),
         ({}, "no process of it is at /dev/pts/7", ()),
     ],
-)  # fmt: skip
+)
 def test_where_there_is_no_terminal(changes, message, argv) -> None:
     # No process has the pid 2**22 by default.
     way = route.find(replace(SESSION, key=f"{2**22}:1", **changes), {})

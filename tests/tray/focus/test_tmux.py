@@ -90,7 +90,7 @@ def client(pid: int, session: int, used: str = "1", control: int = 0, flags: str
         # The client on its session, though another was used later.
         ([pane(1, 1) + "a", client(9, 2, "99"), client(8, 1)], 8, True),
         # The one that shows it, of those on its sessions.
-        ([pane(1, 1, active="0 0") + "a", pane(1, 2) + "b", client(9, 1, "99"), client(8, 2)], 8, True),
+        ([pane(1, 1, active="0 0"), pane(1, 2), client(9, 1, "99"), client(8, 2)], 8, True),
         ([pane(1, 1) + "a", client(9, 1, "5"), client(8, 1, "7")], 8, True),
         # On no client's session: the one that was used last would show it.
         ([pane(1, 1) + "a", client(9, 2, "5"), client(8, 3, "7")], 8, False),
