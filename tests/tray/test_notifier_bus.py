@@ -22,6 +22,7 @@ from tests.tray.notification_daemon import NAME, PATH, Daemon
 from tray.desktop import icon
 from tray.desktop import notifier as notifier_module
 from tray.desktop.alerts import Bubble, Urgency
+from tray.desktop.bubbles import Action
 from tray.desktop.bus import session_bus_address
 from tray.desktop.glyphs import Look
 from tray.desktop.notifier import Notifier
@@ -344,6 +345,10 @@ class TestLxqt:
             await shown(server, ASK)
             assert server.called("Notify")[0][5] == ["show", "Go to session"]
             assert desk.notifier.server[0] == "lxqt-notificationd"
+            three = tuple(Action(f"b{n}", f"Button {n}") for n in range(3))
+            desk.show([replace(ASK, actions=three)])
+            await until(lambda: len(server.called("Notify")) == 2)
+            assert server.called("Notify")[1][5][1::2] == ["Button 0", "Button 1"]
         finally:
             await server.stop()
 

@@ -70,6 +70,8 @@ _ABSENT = frozenset(
 )
 _SHOWS_DEFAULT = frozenset({"lxqt-notificationd"})
 """Servers that show the action of a click on the bubble as a button of its own (LXQt 1.2)."""
+_ROOM = {"lxqt-notificationd": 2}
+"""How many buttons a server has room for; LXQt 1.2 cuts the labels of more ("Mut...")."""
 _SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn."
 
 
@@ -192,10 +194,10 @@ class NotificationServer(DBusDesktopNotifier):
         picture, self._picture = self._picture, None  # Before anything can come in between.
         capabilities = await self.get_capabilities()
         actions: list[str] = []
-        shows_default = self.information[:1] and self.information[0] in _SHOWS_DEFAULT
-        if Capability.ON_CLICKED in capabilities and not shows_default:
+        server = self.information[0] if self.information else ""
+        if Capability.ON_CLICKED in capabilities and server not in _SHOWS_DEFAULT:
             actions += [DEFAULT_ACTION_KEY, "Show"]
-        for button in notification.buttons:
+        for button in notification.buttons[: _ROOM.get(server)]:
             actions += [button.identifier, button.title]
         hints = {
             "urgency": self.to_native_urgency[notification.urgency],
