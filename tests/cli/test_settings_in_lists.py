@@ -167,3 +167,20 @@ def test_watching_shows_the_same(
     health = [line for line in lines if line["event"] == "health"]
     assert len(health) == 2
     assert f"{settings}: line 1: this is no TOML" in health[0]["message"]
+
+
+def test_a_save_is_heard_at_once_through_a_link_too(
+    settings: Path,
+    tmp_path: Path,
+    wait_until: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tray.engine.TICK", 60.0)
+    own = tmp_path / "dotfiles" / "bell.toml"
+    own.parent.mkdir()
+    own.write_text("idle_after = 7\n")
+    settings.symlink_to(own)
+    with Feed([str(tmp_path / "empty")]) as feed:
+        wait_until(lambda: feed.wait(time.monotonic()).updates, within=20)
+        own.write_text("idle_after = 8\n")
+        wait_until(lambda: feed.settings.idle_after == 8)

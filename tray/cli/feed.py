@@ -57,6 +57,12 @@ class _PersonsView(Surveyor):
         self._configure = configure
         self._kept = MuteFile()
         self._kept.read()
+        # Of a link, the folder in which it is written. Not that of the mutes: the log is there too.
+        self._folder = os.path.dirname(os.path.realpath(file.path))
+
+    def folders(self) -> frozenset[str]:
+        """Return the folders to be watched, that of the settings among them."""
+        return super().folders() | {self._folder}
 
     def survey(self, now: float | None = None) -> Snapshot:
         """Look at everything, the settings and the mutes too."""
