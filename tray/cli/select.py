@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ def matching(sessions: Iterable[Observation], wanted: str) -> tuple[Observation,
 
 def nearest(sessions: Iterable[Observation], wanted: str) -> Sequence[str]:
     """Return up to three names that look like `wanted`, the likeliest first."""
+    import difflib  # for a shortcut that finds what it wants, it is not loaded
+
     words = {
         word.casefold(): word
         for session in sessions
