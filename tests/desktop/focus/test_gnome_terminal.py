@@ -10,6 +10,7 @@ import pytest
 from dbus_fast import Variant
 
 from tests.conftest import wait_until
+from tests.desktop.focus.panes import check_arrival
 from tests.desktop.focus.tabs import ARRANGEMENTS, Session, Terminals, randomness, terminals
 from tray.desktop.focus import dbus_call, gnome_terminal, x11_request
 from tray.desktop.focus.place import FocusError
@@ -185,3 +186,13 @@ def test_another_ones_request_is_not_taken_for_ours(program):
         on.activate(program.xids()[0])
         assert watcher.window() is None
     assert x11_request.titles(":no-such-display", program.pid) is None
+
+
+def test_the_whole_way(program):
+    """Through all layers, as `sessionbell focus` goes."""
+    on = program.on
+    for _ in range(2):
+        program.new_tab(program.new_window())
+    for session in (*on.sessions, *reversed(on.sessions)):
+        on.minimise(on.focused())
+        check_arrival(on, session, told=False)

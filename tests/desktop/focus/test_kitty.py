@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.conftest import wait_until
+from tests.desktop.focus.panes import check_arrival
 from tests.desktop.focus.tabs import ARRANGEMENTS, Session, Terminals, randomness, terminals
 from tray.desktop.focus import kitty
 from tray.desktop.focus.place import FocusError
@@ -155,3 +156,13 @@ def test_without_remote_control_the_window_is_known_and_the_advice_given(screen,
         assert screen.who_has_the_keyboard() == refusing.first
         assert "allow_remote_control socket-only" in spot.outward.seek
         screen.end(refusing.first)
+
+
+def test_the_whole_way(program):
+    """Through all layers, as `sessionbell focus` goes."""
+    on = program.on
+    for kind in ("os-window", "tab", "window", "tab", "os-window"):
+        program.launch(kind)
+    for session in (*on.sessions, *reversed(on.sessions)):
+        on.minimise(on.focused())
+        check_arrival(on, session)

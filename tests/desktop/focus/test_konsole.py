@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import wait_until
+from tests.desktop.focus.panes import check_arrival
 from tests.desktop.focus.tabs import ARRANGEMENTS, Session, Terminals, randomness, terminals
 from tray.desktop.focus import dbus_call, konsole
 from tray.desktop.focus.place import FocusError
@@ -154,3 +155,14 @@ def test_a_session_that_has_ended_is_not_gone_to(program):
     program.end(session)
     with pytest.raises(FocusError):
         spot.show()
+
+
+def test_the_whole_way(program):
+    """Through all layers, as `sessionbell focus` goes."""
+    on = program.on
+    for _ in range(2):
+        program.new_window(program.main_windows()[0])
+        program.new_tab(program.windows()[0])
+    for session in (*on.sessions, *reversed(on.sessions)):
+        on.minimise(on.focused())
+        check_arrival(on, session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,3 +127,42 @@ def test_another_process_at_the_tty_is_not_gone_to(xterms: Xterms) -> None:
         assert not found.go().done
         assert found.active() is None
     assert on.who_has_the_keyboard() == first
+
+
+_TWO_WINDOWS = """\
+import pty, os, signal, sys, time
+from Xlib import X, Xatom, display
+open("/proc/self/comm", "w").write("lxterminal")
+d = display.Display()
+for name in sys.argv[2:]:
+    w = d.screen().root.create_window(9, 9, 90, 90, 0, X.CopyFromParent)
+    w.change_property(d.intern_atom("_NET_WM_PID"), Xatom.CARDINAL, 32, [os.getpid()])
+    w.set_wm_name("the same title")
+    w.map()
+    if pty.fork()[0] == 0:
+        os.execv(sys.argv[1], [sys.argv[1], name])
+d.sync()
+signal.pause()
+"""
+
+
+def test_two_windows_of_one_process(xterms: Xterms) -> None:
+    """Which of them is the session's nobody can tell: none is raised, and it is said."""
+    on = xterms.on
+    first = opened(xterms)
+    names = [on.next_name(), on.next_name()]
+    python = [sys.executable, "-c", _TWO_WINDOWS]
+    other = on.desktop.run("two", [*python, str(on.script), *names])
+    sessions = [on.arrived(name) for name in names]
+    wait_until(lambda: len(on.windows(other.pid)) == 2, what="both windows are managed")
+    assert way(on, first).go().done
+    for session in sessions:
+        found = way(on, session)
+        assert not found.complete
+        assert found.active() is None
+        outcome = found.go()
+        assert not outcome.done
+        tty = observed(session).tty
+        assert outcome.message.endswith(f"look for the tab of {tty} in lxterminal")
+    assert on.who_has_the_keyboard() == first
+    on.desktop.kill("two")
