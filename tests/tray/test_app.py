@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -56,6 +57,7 @@ class Tray:
     """A running `sessionbell`, in a home of its own."""
 
     def __init__(self, folder: Path, root: str, address: str | None) -> None:
+        self.folder = folder
         self._log = folder / "tray.log"
         for name in ("run", "state", "home"):
             (folder / name).mkdir(mode=0o700, exist_ok=True)
@@ -153,6 +155,59 @@ async def test_what_waits_at_the_start_is_one_quiet_bubble(
     await until(lambda: daemon.titles == ["2 sessions are waiting for you"])
     (arguments,) = daemon.screen.values()
     assert arguments[6]["urgency"].value == 0
+
+
+async def test_a_bubble_mutes_its_session_and_the_menu_undoes_it(
+    stage: Stage, bus: SessionBus, daemon: Daemon, host: Host, start: Callable[..., Tray]
+) -> None:
+    session = stage.session("shop")
+    tray = start(bus.address)
+    await until(lambda: host.registered)
+    session.ask("Bash", {"command": "make"})
+    await until(lambda: daemon.titles == ["shop needs permission"])
+    daemon.press(next(iter(daemon.screen)), "mute")
+    await until(lambda: daemon.screen == {}, "a muted session's bubble is taken back")
+    assert await host.get("Status") == "NeedsAttention"
+    kept = tray.folder / "state" / "sessionbell" / "mutes.json"
+    assert session.origin.session_id in json.loads(kept.read_text())["sessions"]
+    await click(host, "Unmute shop")
+    await until(lambda: daemon.titles == ["shop needs permission"], "what still waits is told")
+
+
+async def test_settings_are_read_again_when_they_are_saved(
+    stage: Stage, bus: SessionBus, daemon: Daemon, host: Host, start: Callable[..., Tray]
+) -> None:
+    session = stage.session("shop")
+    tray = start(bus.address)
+    await until(lambda: host.registered)
+    session.ask("Bash", {"command": "make"})
+    await until(lambda: daemon.titles == ["shop needs permission"])
+    (arguments,) = daemon.screen.values()
+    assert "make" in arguments[4]
+    settings = tray.folder / "home" / ".config" / "sessionbell" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("show_details = false\n")
+    await until(lambda: all("make" not in shown[4] for shown in daemon.screen.values()))
+    await click(host, "Show notifications")
+    await until(lambda: daemon.screen == {}, "there are no notifications any more")
+    assert settings.read_text() == "show_details = false\nnotifications = false\n"
+
+
+async def test_a_finished_turn_is_marked_as_seen(
+    stage: Stage, bus: SessionBus, daemon: Daemon, host: Host, start: Callable[..., Tray]
+) -> None:
+    session = stage.session("shop")
+    session.prompt("go", ago=90)
+    start(bus.address)
+    await until(lambda: host.registered)
+    session.finish("All is done.")
+    await until(lambda: daemon.titles == ["shop has finished"])
+    await click(host, "Mark all seen")
+    await until(lambda: daemon.screen == {}, "a seen turn's bubble is taken back")
+    deadline = asyncio.get_running_loop().time() + WITHIN
+    while "1 idle" not in (await host.layout()).labels:
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.02)
 
 
 async def test_a_death_at_work_is_told(

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from tray import __version__
 from tray.claude.survey import Surveyor
-from tray.configfile import SettingsFile
+from tray.configfile import SETTLE, SettingsFile
 from tray.desktop import alerts, icon, looks, menu
 from tray.desktop.bus_object import Told
 from tray.desktop.circumstances import Circumstances
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tray.desktop.alerts import Bubble
     from tray.engine import Update
     from tray.machine import Tracked
-    from tray.session import Observation, Problem
+    from tray.session import Observation, Problem, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,35 @@ def run(
     return asyncio.run(_App(roots, table, say, document, log_path, folder).run())
 
 
+class _Surveyor(Surveyor):
+    """A surveyor that also hears of the settings file, by the watch that is there anyway."""
+
+    def __init__(self, roots: Sequence[str] | None, path: str, on_save: Callable[[], None]) -> None:
+        super().__init__(roots=roots)
+        # Of a link, the file that is written.
+        self._path = os.path.realpath(path)
+        self._on_save = on_save
+        self._stamp = self._stamp_now()
+
+    def folders(self) -> frozenset[str]:
+        """Return the folders to be watched, that of the settings among them."""
+        return super().folders() | {os.path.dirname(self._path)}
+
+    def survey(self, now: float | None = None) -> Snapshot:
+        """Look at everything, and say if the settings file is another one."""
+        before, self._stamp = self._stamp, self._stamp_now()
+        if before != self._stamp:
+            self._on_save()
+        return super().survey(now)
+
+    def _stamp_now(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 class _App:
     def __init__(
         self,
@@ -95,7 +124,7 @@ class _App:
         self._settings.read()
         self._mutes = MuteFile()
         self._mutes.read()
-        self._engine = Engine(Surveyor(roots=roots), self._publish)
+        self._engine = Engine(_Surveyor(roots, self._settings.path, self._saved), self._publish)
         self._recent = RecentSessions(self._draw_soon, roots=roots)
         self._commands = EventCommands(on_problems=self._draw_soon)
         self._person = Person(on_change=self._replan, on_wake=self._engine.woke)
@@ -368,10 +397,20 @@ class _App:
 
     # Settings and health.
 
-    def _check(self) -> None:
-        self._loop.call_later(HEALTH_EACH, self._check)
+    def _saved(self) -> None:
+        """Take in, on the engine's thread, that the settings file may be another one."""
+        self._loop.call_soon_threadsafe(self._reread)
+
+    def _reread(self) -> None:
         if self._settings.check():
             self._changed()
+        if self._settings.settling:
+            # An editor may be in the middle of writing it.
+            self._loop.call_later(SETTLE, self._reread)
+
+    def _check(self) -> None:
+        self._loop.call_later(HEALTH_EACH, self._check)
+        self._reread()
         if self._mutes.changed():
             self._mutes.read()
             self._changed()

@@ -251,7 +251,7 @@ class Controller:
             self._tell(
                 message(None, "The setting was not changed", f"{self._settings.path}: {error}")
             )
-        self._settings.check()
+        self._settings.read()
         self._changed()
 
     def _switch_autostart(self, *, on: bool) -> None:
