@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
+from tray.cli.browser.words import number
 from tray.cli.table import age
 from tray.history.export import local
 from tray.history.fuzzy import marks
@@ -98,7 +99,7 @@ def about(past: Past) -> tuple[Text, Text]:
     facts = [
         past.session_id[:8],
         local(past.modified),
-        f"{past.turns} turns, {past.messages} messages",
+        f"{number(past.turns, 'turn')}, {number(past.messages, 'message')}",
         f"on {one_line(past.branch, 40)}" if past.branch else None,
         one_line(past.cwd) if past.cwd else None,
     ]

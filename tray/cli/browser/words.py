@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 _CURSOR = "▏"
 _HELP = (
     ("↑ ↓ PgUp PgDn Home End", "choose a session"),
-    ("Enter, double click", "resume it in its directory, in this terminal"),
-    ("any letter, /", "filter by title, project, #tag, branch or the start of an id;"),
-    ("", "letters may be left out: shpapi finds shop-api"),
+    ("Enter, double click", "resume it here, in its directory"),
+    ("a letter, /", "filter by title, project, #tag, branch or id"),
+    ("", "(letters may be left out: shpapi finds shop-api)"),
     ("Ctrl+S", "search the conversations of what is listed"),
-    ("→ ←", "the session's parent and its forks, and back"),
-    ("Esc", "ends the search, then the filter, then the fork view"),
-    ("Ctrl+F", "fork: go on in a new session, and leave this one as it is"),
-    ("Ctrl+O", "open its folder"),
-    ("Ctrl+Y", "copy its id"),
+    ("→ ←", "its parent and its forks, and back"),
+    ("Esc", "end the search, then the filter, then the forks"),
+    ("Ctrl+F", "fork it: go on in a new session"),
+    ("Ctrl+O, Ctrl+Y", "open its folder, copy its id"),
     ("Shift+↑ ↓, wheel", "scroll the preview"),
     ("F5", "look at all files again"),
     ("Ctrl+Q, Ctrl+C", "quit"),
@@ -35,8 +34,8 @@ _SIGNS = (
     ("★", "a name that you gave"),
     ("⑂", "a fork, or forked"),
     ("↑ └", "in the fork view: the parent, a fork"),
-    ("3×", "so often the search's words are in it"),
-    ("@name", "on another machine, or a kept copy"),
+    ("3×", "how often the search's words are in it"),
+    ("@name", "on that machine; @kept: a copy that you keep"),
 )
 
 
@@ -46,11 +45,11 @@ def bar(state: State) -> Text:
     level, family = state.level, state.family
     shown, whole = len(state.rows), len(state.catalog.sessions)
     if level.search is None and not level.filter.strip() and family is None:
-        line.append(f"  {_number(whole, 'past session')}")
+        line.append(f"  {number(whole, 'past session')}")
     elif level.search is None or level.filter.strip():
         line.append(f"  {shown:,} of {whole:,}")
     if family is not None:
-        line.append("  forks of ", "dim").append(called(family), "magenta")
+        line.append("  forks of ", "dim").append(f"“{called(family)}”", "magenta")
     if state.wanted is not None:
         line.append("  search for: ", "bold yellow").append(_line(state.wanted))
         return line
@@ -82,16 +81,16 @@ def question(asked: Question) -> Text:
         case GoThere():
             past = asked.session
             state = f" ({past.state.replace('_', ' ')})" if past.state else ""
-            said = f"{called(past)} is live in process {past.pid}{one_line(state, 40)}."
+            said = f"“{called(past)}” is live in process {past.pid}{one_line(state, 40)}."
             text = Text(f"{said} Two processes on one transcript would corrupt it. Go there?\n")
             answers = (("enter", "Enter", "go there"), ("ctrl+f", "Ctrl+F", "fork it"))
         case ForkIt():
-            text = Text(f"Fork {called(asked.session)}?")
+            text = Text(f"Fork “{called(asked.session)}”?")
             text.append(" It goes on in a new session; this one stays as it is.\n")
             answers = (("enter", "Enter", "fork"),)
         case Elsewhere():
             text = Text(f"{one_line(asked.gone)} is gone. ")
-            text.append(f"Resume {called(asked.session)} in {one_line(asked.nearest)}?")
+            text.append(f"Resume “{called(asked.session)}” in {one_line(asked.nearest)}?")
             text.append(" Older clients do not find it there.\n")
             answers = (("enter", "Enter", "resume there"),)
     for key, name, does in (*answers, ("escape", "Esc", "leave it")):
@@ -121,11 +120,12 @@ def _hits(state: State) -> str:
     if search is None or search.found is None:
         return "searching…"
     matches = sum(found.count for found in search.found.values())
-    return f"{_number(matches, 'match', 'es')} in {_number(len(search.found), 'session')}"
+    return f"{number(matches, 'match', 'es')} in {number(len(search.found), 'session')}"
 
 
-def _number(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{plural if number != 1 else ''}"
+def number(amount: int, noun: str, plural: str = "s") -> str:
+    """Return so many of something in words."""
+    return f"{amount:,} {noun}{plural if amount != 1 else ''}"
 
 
 def _line(text: str) -> str:
