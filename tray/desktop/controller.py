@@ -25,6 +25,7 @@ from tray.desktop.messages import message
 from tray.desktop.opening import OpenError, open_path
 from tray.desktop.recent import resumption
 from tray.desktop.terminal import TerminalError, open_terminal
+from tray.history.resuming import resume_environment
 from tray.mutes import Scope, ask_of, id_of, mark_seen, mute, unmute
 
 if TYPE_CHECKING:
@@ -212,9 +213,10 @@ class Controller:
             return
         if outcome.argv:
             cwd = session.cwd or os.environ.get("HOME", "/")
+            environ = resume_environment(session.config_root, os.environ)
             try:
                 await asyncio.to_thread(
-                    open_terminal, outcome.argv, cwd, os.environ, self._settings.settings.terminal
+                    open_terminal, outcome.argv, cwd, environ, self._settings.settings.terminal
                 )
             except TerminalError as error:
                 await self._copy(session, shlex.join(outcome.argv), "command", cause=str(error))
