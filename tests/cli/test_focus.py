@@ -208,12 +208,15 @@ def test_what_the_tray_cannot_tell_is_looked_for_here(
         {"Sessions": ("s", [json.dumps(SESSIONS)])},
     ):
         tray.answers = answers
+        if len(answers.get("Sessions", ("s", [""]))[1][0]) != len(json.dumps(SESSIONS)):
+            tray.answers = {**answers, "Focus": ("bs", [True, "guessed"])}
         assert "no live session" in say("no-such-name", code=1)
         assert shortcut.ask_for("shop-api") is None
     # With a root or for an explanation it is not asked at all.
     tray.calls.clear()
     say("--next", "--root", stage.root, code=1)
     say("shop-api", "--explain", "--root", stage.root)
+    say("--next", "--explain")
     assert tray.calls == []
 
 

@@ -139,6 +139,7 @@ def test_fifty_random_arrangements(program):
 
 
 def test_another_tab_is_not_active(program):
+    program.xids()
     window = program.windows()[0]
     first, second = program.new_tab(window), program.new_tab(window)
     go_to(program, first)

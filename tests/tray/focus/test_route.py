@@ -339,4 +339,5 @@ def test_a_background_job_is_where_its_front_is(front: Process) -> None:
     assert route.find(job, {}).seat is not None
     # The tty has another process by now.
     assert route.find(replace(job, aliases=(f"{front.pid}:1",)), {}).seat is None
+    assert route.find(replace(job, tty="/dev/pts/none"), {}).seat is None
     assert route.find(replace(job, aliases=("nonsense", "a:b", "")), {}).seat is None
