@@ -17,17 +17,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PIL import Image, ImageChops, ImageFilter
+
 from tests.desktop.screen import HEIGHT, WIDTH, Screen
 from tests.gallery.desktops import DESKTOPS, Desktop, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from PIL import Image
-
 ICON_RED = (229, 50, 45)
-_PANEL = 64
-"""Pixels at the upper or lower edge within which panels are."""
+_GAP = 24
+"""Pixels between two pictures that stand side by side."""
+_NEAR = 64
+"""Pixels between what is shown and an edge of the screen that belongs to the picture."""
 
 
 class Session(Screen):
@@ -102,8 +104,9 @@ class Session(Screen):
     def icon(self) -> tuple[int, int] | None:
         """Where a blocked session's red is in a panel."""
         picture = self.screenshot()
-        for top in (0, HEIGHT - _PANEL):
-            strip = picture.crop((0, top, WIDTH, top + _PANEL))
+        height = self._desktop.panel
+        for top in (0, HEIGHT - height):
+            strip = picture.crop((0, top, WIDTH, top + height))
             found = [
                 (x, y + top)
                 for y in range(strip.height)
@@ -162,37 +165,82 @@ def running(desktop: Desktop) -> Iterator[Session]:
 
 def visit(desktop: Desktop, out: Path) -> None:
     """Show the demo on that desktop, and keep a picture of each thing there is to see."""
+    kept: dict[str, Image.Image] = {}
 
-    def keep(name: str, picture: Image.Image) -> None:
-        picture.save(out / f"{desktop.name}-{name}.png")
-        print(f"{desktop.name}: {name}")
+    def keep(name: str) -> None:
+        kept[name] = session.screenshot()
+        kept[name].save(out / f"{desktop.name}-{name}.png")
+        print(f"{desktop.name}: {name}", flush=True)
 
     with running(desktop) as session:
-        time.sleep(4)  # a desktop says nowhere that it has drawn itself
-        session.move(WIDTH // 2, HEIGHT // 2)
+        time.sleep(desktop.settles / 2)
+        for key in desktop.begins_with:
+            session.press(key)
+        until = time.monotonic() + desktop.settles / 2
+        while time.monotonic() < until:
+            # GNOME keeps its own bubbles for as long as nobody is there.
+            session.move(WIDTH // 2 + int(time.monotonic() * 10) % 40, HEIGHT // 2)
+            time.sleep(0.3)
+        keep("before")
         program = str(Path(sys.executable).with_name("sessionbell"))
         session.run([program, "demo"])
         try:
-            x, y = session.wait(session.icon, "the icon")
+            session.wait(session.icon, "the icon")
         except TimeoutError:
-            keep("nothing", session.screenshot())
+            keep("nothing")
             raise
         time.sleep(6)  # the demo's three sessions ask one after the other
-        keep("icon", session.screenshot())
-        session.move(x, y)
+        keep("bubble")
+        x, y = session.wait(session.icon, "the icon")
+        inward = 1 if y < HEIGHT // 2 else -1
+        for distance in (60, 40, 20, 8, 4, 2, 0):  # Plasma's tooltip wants a pointer that comes in.
+            session.move(x, y + inward * distance)
+            time.sleep(0.2)
         time.sleep(2)
-        session.move(x + 1, y)
-        time.sleep(2)
-        keep("tooltip", session.screenshot())
-        session.click(x, y)
-        time.sleep(2)
-        keep("menu", session.screenshot())
-        session.press("Escape")
-        time.sleep(1)
-        session.click(x, y, button=3)
-        time.sleep(2)
-        keep("right-click", session.screenshot())
-        session.press("Escape")
+        keep("tooltip")
+        for name, button in (("right-click", 3), ("left-click", 1), ("middle-click", 2)):
+            session.click(*session.wait(session.icon, "the icon"), button)  # It may have moved.
+            time.sleep(2)
+            keep(name)
+            session.press("Escape")
+            session.move(WIDTH // 2, HEIGHT // 2)
+            time.sleep(1)
+    composed = compose(kept["before"], [kept[name] for name in ("tooltip", "right-click")])
+    # The few pixels of an icon keep their colours in this way, whatever else there is.
+    few = composed.quantize(200, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(out / f"{desktop.name}.png", optimize=True)
+
+
+def compose(before: Image.Image, shown: list[Image.Image]) -> Image.Image:
+    """Return the part of the screens where something was not `before`, side by side."""
+    boxes = [_changed(before, picture) for picture in shown]
+    left, top, right, bottom = (
+        min(b[0] for b in boxes),
+        min(b[1] for b in boxes),
+        max(b[2] for b in boxes),
+        max(b[3] for b in boxes),
+    )
+    width, height = right - left, bottom - top
+    whole = Image.new("RGB", ((width + _GAP) * len(shown) - _GAP, height), "white")
+    for place, picture in enumerate(shown):
+        whole.paste(picture.crop((left, top, right, bottom)), (place * (width + _GAP), 0))
+    return whole
+
+
+def _changed(before: Image.Image, after: Image.Image) -> tuple[int, int, int, int]:
+    """Return where something has appeared, with a margin, up to an edge that is near."""
+    difference = ImageChops.difference(before, after).convert("L").point(lambda v: v > 40 and 255)
+    left, top, right, bottom = difference.filter(ImageFilter.MinFilter(3)).getbbox() or (
+        0,
+        0,
+        *before.size,
+    )
+    return (
+        max(left - _GAP, 0),
+        top - _GAP if top > _NEAR else 0,
+        right + _GAP if right < before.width - _NEAR else before.width,
+        bottom + _GAP if bottom < before.height - _NEAR else before.height,
+    )
 
 
 def main() -> None:

@@ -34,6 +34,12 @@ class Desktop:
     """Needs a system bus with a logind, which python-dbusmock plays."""
     patience: float = 30.0
     """Seconds for everything to be on the screen."""
+    settles: float = 4.0
+    """Seconds that it draws itself and shows bubbles of its own; nothing says when it is done."""
+    panel: int = 32
+    """Pixels at the upper or lower edge within which the icon is."""
+    begins_with: tuple[str, ...] = ()
+    """Keys to press before anything is shown."""
 
 
 _LXQT_PANEL = """\
@@ -85,14 +91,17 @@ _NOTIFICATIONS = "org.freedesktop.Notifications"
 
 LXQT = Desktop(
     "lxqt",
-    ("lxqt-panel", "lxqt-notificationd", "openbox", "adwaita-icon-theme"),
+    ("lxqt-panel", "lxqt-notificationd", "lxqt-qtplugin", "openbox", "adwaita-icon-theme"),
     (
         Program(("openbox",)),
         Program(("lxqt-notificationd",), owns=_NOTIFICATIONS),
         Program(("lxqt-panel",), owns=_WATCHER),
     ),
-    environment={"XDG_CURRENT_DESKTOP": "LXQt"},
-    files={".config/lxqt/panel.conf": _LXQT_PANEL},
+    environment={"XDG_CURRENT_DESKTOP": "LXQt", "QT_QPA_PLATFORMTHEME": "lxqt"},
+    files={
+        ".config/lxqt/panel.conf": _LXQT_PANEL,
+        ".config/lxqt/lxqt.conf": '[Qt]\nfont="Sans,10,-1,5,50,0,0,0,0,0"\n',
+    },
 )
 MATE = Desktop(
     "mate",
@@ -103,7 +112,14 @@ MATE = Desktop(
         Program(("mate-panel",), owns=_WATCHER),
     ),
     environment={"XDG_CURRENT_DESKTOP": "MATE", "GSETTINGS_BACKEND": "keyfile"},
-    files={".config/glib-2.0/settings/keyfile": "[org/mate/panel]\nenable-sni-support=true\n"},
+    files={
+        ".config/glib-2.0/settings/keyfile": "[org/mate/panel]\nenable-sni-support=true\n",
+        # mate-settings-daemon says so in a whole session. Without it the icon is a button without
+        # a picture, one pixel wide.
+        ".config/gtk-3.0/settings.ini": (
+            "[Settings]\ngtk-button-images=true\ngtk-menu-images=true\n"
+        ),
+    },
 )
 KDE = Desktop(
     "kde",
@@ -122,6 +138,7 @@ KDE = Desktop(
         "KWIN_COMPOSE": "N",
     },
     patience=90.0,
+    panel=48,
 )
 GNOME = Desktop(
     "gnome",
@@ -137,6 +154,8 @@ GNOME = Desktop(
     files={".config/glib-2.0/settings/keyfile": _GNOME_KEYFILE},
     mocks_logind=True,
     patience=90.0,
+    settles=14.0,
+    begins_with=("Escape",),  # It starts with the overview.
 )
 DESKTOPS = {desktop.name: desktop for desktop in (LXQT, MATE, KDE, GNOME)}
 
