@@ -193,6 +193,6 @@ def test_the_whole_way(program):
     on = program.on
     for _ in range(2):
         program.new_tab(program.new_window())
-    for session in (*on.sessions, *reversed(on.sessions)):
+    for session in (*on.sessions[-5:], *on.sessions[-4:]):
         on.minimise(on.focused())
-        check_arrival(on, session, told=False)
+        check_arrival(on, session, randomness(), told=False)
