@@ -8,7 +8,7 @@ import signal
 def main() -> None:
     """Run the command line; Ctrl-C while it is still being loaded ends it without a word."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from tray.cli.main import main as run
+    from tray.cli.start import main as run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run()

@@ -13,6 +13,7 @@ from tray.session import order
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tray.desktop.focus.before import Before
     from tray.desktop.focus.route import Outcome, Route
     from tray.session import Observation
 
@@ -63,24 +64,17 @@ class Guide:
         self._desktop = desktop
         self._path = os.path.join(folder, "sessionbell-focus.json") if folder else None
         self._last: str | None = None
-        self._before: int | None = None
+        self._before: Before | None = None
 
     def go(self, session: Observation, token: str | None = None) -> Outcome:
         """Go to `session`; never raises."""
-        from tray.desktop.focus import route
-        from tray.desktop.focus.place import FocusError
+        from tray.desktop.focus import before, route
 
-        before = None
-        if self._desktop.get("DISPLAY"):
-            from tray.desktop.focus import x11
-
-            with contextlib.suppress(FocusError):
-                before = x11.focused(self._desktop)
-        way = route.find(session, self._desktop)
-        outcome = way.go(token)
+        was = before.focused(self._desktop)
+        outcome = route.find(session, self._desktop).go(token)
         # One that cannot be gone to has had its turn as well: the next key press goes on.
-        moved = outcome.done and before != getattr(way.window, "window", None)
-        self._remember(stop_of(session), before if moved else None)
+        moved = outcome.done and was != before.focused(self._desktop)
+        self._remember(stop_of(session), was if moved else None)
         return outcome
 
     def next(self, sessions: Sequence[Observation]) -> Observation | None:
@@ -90,41 +84,48 @@ class Guide:
 
     def back(self) -> Outcome:
         """Give the focus back to the window that had it before the last `go`; never raises."""
+        from tray.desktop.focus import before
         from tray.desktop.focus.place import FocusError
         from tray.desktop.focus.route import Outcome
 
         self._recall()
         if self._before is None:
             return Outcome(done=False, message="there is no window of before to go back to")
-        from tray.desktop.focus import x11
-
         try:
-            x11.activate(self._before, self._desktop)
+            before.activate(self._before, self._desktop)
         except FocusError as error:
             return Outcome(done=False, message=str(error))
         return Outcome(done=True, message="back in the window of before")
 
-    def _remember(self, stop: str, window: int | None) -> None:
+    def _remember(self, stop: str, was: Before | None) -> None:
         self._recall()
         self._last = stop
-        if window is not None:
-            self._before = window
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                descriptor = os.open(
-                    self._path,
-                    os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC,
-                    0o600,
-                )
-                with open(descriptor, "w", encoding="utf-8") as file:
-                    json.dump({"last": self._last, "before": self._before}, file)
+        if was is not None:
+            self._before = was
+        if self._path is None:
+            return
+        kept = None if self._before is None else [self._before.system, self._before.window]
+        with contextlib.suppress(OSError):
+            descriptor = os.open(
+                self._path,
+                os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC,
+                0o600,
+            )
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"last": self._last, "before": kept}, file)
 
     def _recall(self) -> None:
         if self._path is None:
             return
+        from tray.desktop.focus.before import Before
+
         with contextlib.suppress(OSError, ValueError, AttributeError):
             with open(self._path, encoding="utf-8") as file:
                 kept = json.load(file)
             last, before = kept.get("last"), kept.get("before")
             self._last = last if isinstance(last, str) else None
-            self._before = before if isinstance(before, int) else None
+            match before:
+                case [str(system), str(window)]:
+                    self._before = Before(system, window)
+                case _:
+                    self._before = None
