@@ -341,3 +341,28 @@ def test_a_background_job_is_where_its_front_is(front: Process) -> None:
     assert route.find(replace(job, aliases=(f"{front.pid}:1",)), {}).seat is None
     assert route.find(replace(job, tty="/dev/pts/none"), {}).seat is None
     assert route.find(replace(job, aliases=("nonsense", "a:b", "")), {}).seat is None
+
+
+def test_a_session_without_a_terminal_may_be_an_editors(monkeypatch):
+    class Editor:
+        layer, says, outward = "VS Code", "Visual Studio Code on shop", None
+        shown = False
+
+        def active(self):
+            return None
+
+        def show(self, token=None):
+            self.shown = True
+
+    spot = Editor()
+    monkeypatch.setattr(
+        route, "first", lambda names, *_: (spot if names is route.EDITORS else None, [])
+    )
+    me = read_process(os.getpid())
+    session = Observation(key=f"{me.pid}:{me.start_ticks}", state=State.WORKING, pid=me.pid)
+    assert route.find(session, {}).go() == route.Outcome(
+        done=True, message="Visual Studio Code on shop"
+    )
+    assert spot.shown
+    gone = Observation(key=f"{me.pid}:1", state=State.WORKING, pid=me.pid)
+    assert "without a terminal" in route.find(gone, {}).go().message

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
-from tray.desktop.focus.seats import WANTS, is_there, seat_of
+from tray.desktop.focus.seats import WANTS, is_there, place_of, seat_of
 from tray.session import Kind, State
 from tray.system.processes import children
 from tray.untrusted import one_line
@@ -104,7 +104,8 @@ class Route:
 
     def _seek(self, hint: WindowHint | None) -> str | None:
         """Name the innermost of what must be looked for."""
-        own = next((seek for step in self.steps if (seek := getattr(step, "seek", None))), None)
+        places = (*self.steps, self.window)
+        own = next((seek for place in places if (seek := getattr(place, "seek", None))), None)
         return own or _seek(hint)
 
     def active(self) -> bool | None:
@@ -209,19 +210,23 @@ def find(session: Observation, desktop: Mapping[str, str]) -> Route:
     if not session.verified:
         return Route(message="it runs where its process cannot be seen (a container, a sandbox)")
     if session.tty is None:
-        return _without_terminal(session)
+        return _without_terminal(session, desktop)
     seat = seat_of(session, WANTS)
     if seat is None:
         return Route(message=f"no process of it is at {session.tty} any more")
     return _Search(seat, desktop).run()
 
 
-def _without_terminal(session: Observation) -> Route:
+def _without_terminal(session: Observation, desktop: Mapping[str, str]) -> Route:
     if session.kind is Kind.BACKGROUND and session.job_id is not None:
         return Route(
             message="it runs in the background, and no terminal shows it",
             argv=("claude", "attach", session.job_id),
         )
+    seat = place_of(session)
+    spot, asked = first(EDITORS, seat, desktop) if seat is not None else (None, [])
+    if spot is not None:
+        return Route((), spot, seat=seat, asked=asked, desktop=desktop)
     place = f" in {one_line(session.cwd, 200)}" if session.cwd else ""
     return Route(message=f"it runs without a terminal{place} (process {session.pid})")
 

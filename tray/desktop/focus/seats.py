@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tray.session import Observation
+    from tray.system.processes import Process
 
 WANTS = frozenset(
     {"SSH_CONNECTION", "TERM_PROGRAM", "TERMINAL_EMULATOR", "ZELLIJ_PANE_ID",
@@ -33,6 +34,15 @@ def seat_of(session: Observation, wants: Collection[str] = ()) -> Seat | None:
     return None
 
 
+def place_of(session: Observation) -> Seat | None:
+    """Return what started the process of a session without a terminal; `None` if it is gone."""
+    for pid, start_ticks in _identities(session):
+        process = read_process(pid)
+        if process is not None and process.start_ticks == start_ticks:
+            return Seat(process, _above(pid))
+    return None
+
+
 def seat_at(pid: int, start_ticks: int | None, wants: Collection[str] = ()) -> Seat | None:
     """Return where the process with that identity sits; any process of that pid for `None`."""
     process = read_process(pid)
@@ -40,9 +50,7 @@ def seat_at(pid: int, start_ticks: int | None, wants: Collection[str] = ()) -> S
         return None
     if start_ticks is not None and process.start_ticks != start_ticks:
         return None
-    # The first of the chain is its parent or itself, whichever way it is told.
-    chain = tuple(one for one in parent_chain(pid) if one.pid not in (pid, 1))
-    return Seat(process, chain, environment(pid, wants) if wants else {})
+    return Seat(process, _above(pid), environment(pid, wants) if wants else {})
 
 
 def is_there(seat: Seat) -> bool:
@@ -52,6 +60,10 @@ def is_there(seat: Seat) -> bool:
         seat.process.start_ticks,
         seat.process.tty,
     )
+
+
+def _above(pid: int) -> tuple[Process, ...]:
+    return tuple(one for one in parent_chain(pid) if one.pid not in (pid, 1))
 
 
 def _identities(session: Observation) -> list[tuple[int, int]]:
