@@ -318,9 +318,9 @@ def test_the_mouse_points_opens_and_scrolls(home: Home) -> None:
         assert app.state.cursor == 3
         listing = app.query_one(Listing)
         for _ in range(3):
-            listing._on_mouse_scroll_down(wheel(listing))
-        await until(pilot, lambda: listing.scroll_offset.y > 0)
-        top = listing.scroll_offset.y
+            listing.post_message(wheel(listing))
+        await until(pilot, lambda: listing.top > 0)
+        top = listing.top
         await pilot.click(Listing, offset=(20, 2))
         assert app.state.cursor == top + 2
         await pilot.click(Listing, offset=(20, 5), times=2)

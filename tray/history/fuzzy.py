@@ -36,17 +36,23 @@ def ranked(query: str, texts: Sequence[str], among: Sequence[int]) -> list[int]:
     left out come only where few have the words as they were typed.
     """
     words = fold(query).split()
-    found = [place for place in among if all(word in texts[place] for word in words)]
+    found = among
+    for word in words:
+        found = [place for place in found if word in texts[place]]
     begun = [f" {word}" for word in words]
-    costs = {
-        place: sum(word not in texts[place] for word in begun) if begun else 0 for place in found
-    }
+    costs = dict.fromkeys(found, 0)
+    for word in begun:
+        for place in found:
+            if word not in texts[place]:
+                costs[place] += 1
     if len(found) < _ENOUGH:
-        for place in among:
-            if place not in costs:
-                cost = _scattered(words, texts[place])
-                if cost:
-                    costs[place] = cost
+        rest = [place for place in among if place not in costs]
+        for letter in set("".join(words)):
+            rest = [place for place in rest if letter in texts[place]]
+        for place in rest:
+            cost = _scattered(words, texts[place])
+            if cost:
+                costs[place] = cost
     count = len(texts)
     keys = sorted(cost * count + place for place, cost in costs.items())
     return [key % count for key in keys]

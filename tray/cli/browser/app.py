@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -91,8 +92,7 @@ class Browser(App[browsing.Resume]):
     .-wide #main { layout: horizontal; }
     .-wide #list { width: 3fr; height: 100%; }
     .-wide #detail { width: 2fr; height: 100%; border-top: none; border-left: solid $panel; }
-    #listing, #preview { height: 1fr; padding: 0 0 0 1; overflow-x: hidden; overflow-y: auto;
-        scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
+    #listing, #preview { height: 1fr; }
     #listing > .listing--current { background: $primary 45%; text-style: bold; }
     #question, #help { padding: 0 1; display: none; }
     #question { height: auto; max-height: 8; background: $warning-muted; color: $text; }
@@ -205,7 +205,7 @@ class Browser(App[browsing.Resume]):
 
     def action_scroll(self, direction: int) -> None:
         """Move the preview."""
-        self._preview.scroll_relative(y=direction * _SCROLL, animate=False)
+        self._preview.scroll_by(direction * _SCROLL)
 
     # What is drawn.
 
@@ -228,7 +228,7 @@ class Browser(App[browsing.Resume]):
         self._status.update(words.status(self.state, self._progress), layout=False)
 
     def _listing_head(self) -> None:
-        width = self._listing.scrollable_content_region.width
+        width = self._listing.line_width
         self.query_one("#head", Static).update(head(width), layout=False)
 
     def on_progressed(self, message: Progressed) -> None:
@@ -241,7 +241,7 @@ class Browser(App[browsing.Resume]):
     def _look_into(self) -> None:
         """Have the conversation under the cursor read once it rests there."""
         past = self.state.current
-        subject = (past, self.state.found, self._preview.scrollable_content_region.width)
+        subject = (past, self.state.found, self._preview.line_width)
         if subject == self._subject:
             return
         same = past is not None and self._subject and past == self._subject[0]
@@ -259,7 +259,7 @@ class Browser(App[browsing.Resume]):
         if past is None or not subject:
             self._preview.show([], at_end=False)
             return
-        width = self._preview.scrollable_content_region.width
+        width = self._preview.line_width
         self._reader.ask(lambda: self._read_now(subject, past, found, width))
 
     def _read_now(
@@ -374,5 +374,8 @@ class Browser(App[browsing.Resume]):
 
 def browse(roots: tuple[str, ...] = ()) -> tuple[browsing.Resume | None, list[Problem]]:
     """Run the application; return what was chosen, if anything, and what could not be read."""
+    # Counting and searching on all cores needs its helper process. It could not be started later:
+    # it would be given Textual's stderr, which is no file.
+    resource_tracker.ensure_running()
     browser = Browser(Archive(roots))
     return browser.run(), browser.problems

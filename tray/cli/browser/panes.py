@@ -1,16 +1,21 @@
-"""The two panes: the list of sessions and the preview. Both draw only the lines that are seen."""
+"""The two panes: the list of sessions and the preview.
+
+They draw only the lines that are seen, and scroll by themselves: Textual's scroll views lay the
+whole screen out anew whenever the number of lines changes, which with each typed letter takes
+longer than all else.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tray.cli.browser.rows import fitted, row
 
@@ -21,9 +26,82 @@ if TYPE_CHECKING:
 
 _KEPT = 500
 """Lines of the list that are kept as they were drawn."""
+_WHEEL = 3
+"""Lines that the mouse wheel moves by."""
+_BAR = ("▐", " ")
+_EDGE = 2
+"""Cells beside a line: a blank before it, the scroll bar behind it."""
 
 
-class Listing(ScrollView, can_focus=False):
+class Lines(Widget, can_focus=False):
+    """Many lines, of which some are seen."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.top = 0
+        """The first line that is seen."""
+        self._styles_known: dict[str, Style] = {}
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return 0
+
+    @property
+    def line_width(self) -> int:
+        """Cells of a line."""
+        return max(self.size.width - _EDGE, 1)
+
+    def line(self, place: int) -> Strip:
+        """Return a line, as wide as `line_width`."""
+        raise NotImplementedError
+
+    def scroll_by(self, lines: int) -> None:
+        """Move what is seen, as far as there is something to see."""
+        self._move_to(self.top + lines)
+        self.refresh()
+
+    def _move_to(self, top: int) -> None:
+        self.top = max(min(top, self.count - self.size.height), 0)
+
+    def style(self, component: str = "") -> Style:
+        """Return the widget's style, or that of a part of it; each is worked out once."""
+        style = self._styles_known.get(component)
+        if style is None:
+            style = self.get_component_rich_style(component) if component else self.rich_style
+            self._styles_known[component] = style
+        return style
+
+    def render_line(self, y: int) -> Strip:
+        """Return a line of the screen with its part of the scroll bar."""
+        style, height = self.style(), self.size.height
+        edge = Segment(" ", style)
+        bar = edge
+        if self.count > height:
+            thumb = max(height * height // self.count, 1)
+            begin = (height - thumb) * self.top // max(self.count - height, 1)
+            bar = Segment(_BAR[not begin <= y < begin + thumb], style + Style(dim=True))
+        return Strip([edge, *self.line(self.top + y), bar], self.line_width + _EDGE)
+
+    def notify_style_update(self) -> None:
+        """Draw anew in other colours."""
+        super().notify_style_update()
+        self._styles_known = {}
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll on."""
+        event.stop()
+        self.scroll_by(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll back."""
+        event.stop()
+        self.scroll_by(-_WHEEL)
+
+
+class Listing(Lines):
     """The sessions, one a line. It knows the state and draws from it."""
 
     COMPONENT_CLASSES = {"listing--current"}  # noqa: RUF012 - as Textual declares it
@@ -44,51 +122,42 @@ class Listing(ScrollView, can_focus=False):
             self.rows = rows
 
     def __init__(self, state: State) -> None:
-        super().__init__(id="listing")
+        super().__init__("listing")
         self._state = state
         self._drawn: dict[tuple[object, ...], Strip] = {}
+
+    @property
+    def count(self) -> int:
+        """How many sessions are listed."""
+        return len(self._state.rows)
 
     def show(self, state: State) -> None:
         """Draw another state, with the cursor in view."""
         before, self._state = self._state, state
         if state.catalog is not before.catalog:
             self._drawn.clear()
-        size = Size(self.scrollable_content_region.width, max(len(state.rows), 1))
-        if size != self.virtual_size:
-            self.virtual_size = size
-        self.keep_in_view()
+        height, cursor = self.size.height, state.cursor
+        # No further than the cursor needs.
+        self._move_to(max(min(self.top, cursor), cursor - max(height, 1) + 1))
         self.refresh()
 
-    def keep_in_view(self) -> None:
-        """Scroll no further than the cursor needs."""
-        height = self.scrollable_content_region.height
-        top, cursor = self.scroll_offset.y, self._state.cursor
-        if cursor < top or height < 1:
-            top = cursor
-        elif cursor >= top + height:
-            top = cursor - height + 1
-        top = max(min(top, len(self._state.rows) - height), 0)
-        if top != self.scroll_offset.y:
-            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+    def line(self, place: int) -> Strip:
+        """Return a session's line."""
+        state = self._state
+        if place < len(state.rows):
+            return self._session(state, state.rows[place], current=place == state.cursor)
+        said = _nothing(state) if place == 0 else ""
+        text = fitted(Text(said, style="dim"), self.line_width)
+        return Strip(text.render(self.app.console), self.line_width).apply_style(self.style())
 
-    def render_line(self, y: int) -> Strip:
-        """Return a line of what is seen."""
-        state, width = self._state, self.scrollable_content_region.width
-        place = y + self.scroll_offset.y
-        if place >= len(state.rows):
-            said = _nothing(state) if not state.rows and y == 0 else ""
-            line = fitted(Text(said, style="dim"), width)
-            return Strip(line.render(self.app.console), width).apply_style(self.rich_style)
-        current = place == state.cursor
-        return self._line(state, state.rows[place], width, current=current)
-
-    def _line(self, state: State, place: int, width: int, *, current: bool) -> Strip:
+    def _session(self, state: State, place: int, *, current: bool) -> Strip:
         past = state.catalog.sessions[place]
-        level, family = state.level, state.family
-        found = level.search.found.get(past.transcript) if _found(state) else None  # type: ignore[union-attr]
-        matches = found.count if found is not None else None
-        minute = int(time.time() // 30)
-        key = (place, width, current, level.filter, level.of, matches, minute)
+        level, family, width = state.level, state.family, self.line_width
+        found = level.search.found if level.search is not None else None
+        hit = found.get(past.transcript) if found is not None else None
+        matches = hit.count if hit is not None else None
+        # Its age is part of the line.
+        key = (place, width, current, level.filter, level.of, matches, int(time.time() // 30))
         strip = self._drawn.get(key)
         if strip is None:
             relation = ""
@@ -103,10 +172,9 @@ class Listing(ScrollView, can_focus=False):
                 query=level.filter,
                 matches=matches,
             )
-            style = self.rich_style
+            style = self.style()
             if current:
-                style += self.get_component_rich_style("listing--current")
-                line.stylize(Style(dim=False), 0)
+                style += self.style("listing--current")
             strip = Strip(line.render(self.app.console), width).apply_style(style)
             if len(self._drawn) >= _KEPT:
                 self._drawn.clear()
@@ -117,7 +185,7 @@ class Listing(ScrollView, can_focus=False):
         """Tell how many lines are seen, and keep the cursor among them."""
         self._drawn.clear()
         self.show(self._state)
-        self.post_message(self.Sized(self.scrollable_content_region.height))
+        self.post_message(self.Sized(self.size.height))
 
     def notify_style_update(self) -> None:
         """Draw anew in other colours."""
@@ -127,36 +195,35 @@ class Listing(ScrollView, can_focus=False):
     def on_click(self, event: events.Click) -> None:
         """Point at a row, or open it."""
         event.stop()
-        offset = event.get_content_offset(self)
-        if offset is not None:
-            place = offset.y + self.scroll_offset.y
-            self.post_message(self.Clicked(place, opened=event.chain > 1))
+        self.post_message(self.Clicked(self.top + event.y, opened=event.chain > 1))
 
 
-class Preview(ScrollView, can_focus=False):
+class Preview(Lines):
     """Lines that are wrapped already."""
 
     def __init__(self) -> None:
-        super().__init__(id="preview")
+        super().__init__("preview")
         self._lines: list[Strip] = []
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
 
     def show(self, lines: list[Strip], *, at_end: bool) -> None:
         """Show lines from their beginning or their end."""
         self._lines = lines
-        self.virtual_size = Size(self.scrollable_content_region.width, max(len(lines), 1))
-        top = max(len(lines) - self.scrollable_content_region.height, 0) if at_end else 0
-        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        self._move_to(len(lines) if at_end else 0)
         self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        """Return a line of what is seen."""
-        width, place = self.scrollable_content_region.width, y + self.scroll_offset.y
-        strip = self._lines[place] if place < len(self._lines) else Strip.blank(width)
-        return strip.adjust_cell_length(width).apply_style(self.rich_style)
+    def line(self, place: int) -> Strip:
+        """Return one of them."""
+        strip = self._lines[place] if place < len(self._lines) else Strip.blank(0)
+        return strip.adjust_cell_length(self.line_width).apply_style(self.style())
 
-
-def _found(state: State) -> bool:
-    return state.level.search is not None and state.level.search.found is not None
+    def on_resize(self) -> None:
+        """See that there is no gap below the last line."""
+        self.scroll_by(0)
 
 
 def _nothing(state: State) -> str:

@@ -18,18 +18,18 @@ from tray.untrusted import one_line
 if TYPE_CHECKING:
     from tray.history.past import Past
 
+# In true colours: Textual would look each of the terminal's own up anew with each line.
+YELLOW, GREEN, CYAN, MAGENTA, BLUE = "#e5c07b", "#98c379", "#56b6c2", "#c678dd", "#61afef"
 _PROJECT_SHARE = 5
 """The project's column has a part so small of the line."""
 _PROJECT_CELLS = (8, 24)
 _LIVE = {
-    str(State.NEEDS_INPUT): "bold yellow",
-    str(State.WORKING): "green",
+    str(State.NEEDS_INPUT): f"bold {YELLOW}",
+    str(State.WORKING): GREEN,
 }
 """How a live session's mark is drawn; all others in the calm colour."""
-_CALM = "cyan"
+_CALM = CYAN
 _MARKED = "bold underline"
-HIT = "bold black on yellow"
-"""What a search found."""
 
 
 def project_cells(width: int) -> int:
@@ -66,25 +66,25 @@ def row(
     live = _live_style(past)
     line.append("● " if past.live else "  ", live)
     line.append(f"{changed:>5} {past.turns:>5} ")
-    line.append_text(_matching(past.project or "", project, query, "cyan"))
+    line.append_text(_matching(past.project or "", project, query, CYAN))
     line.append(" ")
-    line.append(relation, "magenta")
+    line.append(relation, MAGENTA)
     if past.name is not None:
-        line.append("★ ", "yellow")
+        line.append("★ ", YELLOW)
     if related:
-        line.append("⑂ ", "magenta")
+        line.append("⑂ ", MAGENTA)
     if matches is not None:
-        line.append(f"{matches}× ", "yellow")
+        line.append(f"{matches}× ", YELLOW)
     if past.title and past.title.strip():
         line.append_text(_matching(past.title, None, query, ""))
     else:
         line.append(past.session_id, "dim")
     if past.tag:
-        line.append(f" #{one_line(past.tag, 40)}", "magenta")
+        line.append(f" #{one_line(past.tag, 40)}", MAGENTA)
     if past.live:
         line.append(f" ({_doing(past)})", live)
     if past.source != LOCAL:
-        line.append(f" @{one_line(past.source, 20)}", "blue")
+        line.append(f" @{one_line(past.source, 20)}", BLUE)
     return fitted(line, width)
 
 
@@ -92,7 +92,7 @@ def about(past: Past) -> tuple[Text, Text]:
     """Return the two lines that stand over a session's preview."""
     title = Text(no_wrap=True, overflow="ellipsis")
     if past.name is not None:
-        title.append("★ ", "yellow")
+        title.append("★ ", YELLOW)
     title.append(one_line(past.title or "") or past.session_id, "bold")
     if past.live:
         title.append(f"  ● {_doing(past)}", _live_style(past))
