@@ -20,6 +20,7 @@ from tray.claude.entries import (
     tell_user,
     timestamp,
 )
+from tray.claude.marks import mark_of
 
 _TEXT_LIMIT = 1000
 """Characters kept of a title or prompt: it is shown in one line."""
@@ -32,6 +33,8 @@ _NOTICE = re.compile(r"\[(?!Image #|Pasted text #)[^\[\]]*\]\Z")
 """A whole text in brackets is the client's, but for what it writes for attachments."""
 _OF_MEANING = _ONE_EACH | {"last-prompt", "ai-title", "custom-title", "tag", "continued-in"}
 """Types of other lines that are looked at."""
+_TOGETHER = 32 * 1024
+"""Bytes of lines that are decoded at once: where one is broken, those are decoded again."""
 _TIME_LENGTH = len("2026-05-22T13:49:22.031Z")
 
 
@@ -65,6 +68,10 @@ class Tally(msgspec.Struct, array_like=True):
     """It begins with a subagent's line."""
     team: bool = False
     """A team member's own file."""
+    marks: bytes = b""
+    """Of each line that is no tool's and no model's, its mark (`tray.claude.marks`)."""
+    starts: bytes = b""
+    """Those of them at which a copy of the conversation can begin."""
 
 
 class _Block(msgspec.Struct, gc=False):
@@ -80,6 +87,7 @@ class _Counted(msgspec.Struct, gc=False):
     """The fields of a line that are counted, by the names they have in the file."""
 
     type: str | None = None
+    uuid: msgspec.Raw = msgspec.Raw(b"")
     timestamp: str | None = None
     isSidechain: bool | None = None  # noqa: N815
     isMeta: bool | None = None  # noqa: N815
@@ -110,20 +118,38 @@ def count(tally: Tally, data: bytes, end: int | None = None) -> None:
     A line that cannot be read is counted as malformed; blank ones do not count.
     """
     end = len(data) if end is None else end
+    begin = 0
+    lines: list[_Counted] = []
+    view = memoryview(data)
+    while begin < end:
+        until = data.find(b"\n", min(begin + _TOGETHER, end), end) + 1 or end
+        tally.malformed += _decode_all(data, view, begin, until, lines)
+        begin = until
+    _add(tally, lines)
+
+
+def _decode_all(data: bytes, view: memoryview, begin: int, end: int, lines: list[_Counted]) -> int:
+    """Append the lines in a part of `data`; return how many of them cannot be read."""
     try:
-        found = _decoder.decode_lines(data if end == len(data) else memoryview(data)[:end])
+        found = _decoder.decode_lines(view[begin:end])
     except _FAILURES:
         found = None
     # Values and lines are out of step where a line feed was lost, or is in the wrong place.
-    if found is not None and len(found) == _number_of_lines(data, end):
-        _add(tally, found)
-    else:
-        _add(tally, _one_by_one(tally, data[:end]))
+    if found is not None and len(found) == _number_of_lines(data, begin, end):
+        lines += found
+        return 0
+    # A broken line takes no others with it: they are looked for by halves.
+    half = data.find(b"\n", (begin + end) // 2, end) + 1 or end
+    if half == end:
+        half = data.rfind(b"\n", begin, (begin + end) // 2) + 1
+    if half <= begin:
+        return _decode_one(data[begin:end], lines)
+    return _decode_all(data, view, begin, half, lines) + _decode_all(data, view, half, end, lines)
 
 
-def _number_of_lines(data: bytes, end: int) -> int:
+def _number_of_lines(data: bytes, begin: int, end: int) -> int:
     # `bytes.count` looks at one byte after the other, four times as slow.
-    number = begin = 0
+    number = 0
     find = data.find
     while (feed := find(b"\n", begin, end)) >= 0:
         number += 1
@@ -131,17 +157,15 @@ def _number_of_lines(data: bytes, end: int) -> int:
     return number + (begin < end)
 
 
-def _one_by_one(tally: Tally, data: bytes) -> list[_Counted]:
-    """Return the lines that can be read, and count the others as malformed."""
-    lines = []
-    for line in data.split(b"\n"):
-        if line and not line.isspace():
-            one = _decode(line)
-            if one is None:
-                tally.malformed += 1
-            else:
-                lines.append(one)
-    return lines
+def _decode_one(line: bytes, lines: list[_Counted]) -> int:
+    line = line.removesuffix(b"\n")
+    if not line or line.isspace():
+        return 0
+    one = _decode(line)
+    if one is None:
+        return 1
+    lines.append(one)
+    return 0
 
 
 def is_turn(kind: EntryKind, text: str) -> bool:
@@ -190,7 +214,7 @@ def _counted(line: Line) -> _Counted:
         counted = _Message(blocks)
     else:
         counted = _Message(content)
-    names = [name for name in _Counted.__struct_fields__ if name != "message"]
+    names = [name for name in _Counted.__struct_fields__ if name not in ("message", "uuid")]
     fields = {name: getattr(line, name) for name in names}
     return _Counted(message=counted, **fields)
 
@@ -199,19 +223,34 @@ def _add(tally: Tally, lines: list[_Counted]) -> None:
     # One loop with as few calls as can be: it runs for every line there is.
     messages = 0
     said = []
+    say = said.append
+    answered: list[_Block] = []
     for line in lines:
         kind = line.type
         if kind == "assistant":
-            messages += _assistant_messages(line)
-            said.append(line)
+            say(line)
+            content = line.message.content if line.message is not None else None
+            if isinstance(content, list):
+                answered += content
         elif kind == "user":
-            messages += _add_user(tally, line)
-            said.append(line)
+            say(line)
+            content = line.message.content if line.message is not None else None
+            if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_result":
+                messages += 1
+            else:
+                messages += _add_user(tally, line, content)
         elif kind in _OF_MEANING:
             messages += kind in _ONE_EACH
             _add_setting(tally, line)
+    messages += len([block for block in answered if block.type in _ASSISTANT_BLOCKS])
     tally.messages += messages
-    if said and not tally.begun:
+    if said:
+        _add_said(tally, said)
+
+
+def _add_said(tally: Tally, said: list[_Counted]) -> None:
+    """Add what user and assistant lines tell beside what is said in them."""
+    if not tally.begun:
         tally.begun = True
         tally.sidechain = bool(said[0].isSidechain)
     if not tally.sidechain:
@@ -225,7 +264,7 @@ def _add(tally: Tally, lines: list[_Counted]) -> None:
 def _add_origin(tally: Tally, said: list[_Counted]) -> None:
     if tally.cwd is None:
         tally.cwd = next((line.cwd for line in said if line.cwd), None)
-    for line in said:
+    for line in [one for one in said if one.forkedFrom is not None or one.teamName]:
         if line.forkedFrom is not None and line.forkedFrom.sessionId:
             tally.forked_from = line.forkedFrom.sessionId
         if line.teamName:
@@ -235,13 +274,20 @@ def _add_origin(tally: Tally, said: list[_Counted]) -> None:
 def _add_facts(tally: Tally, said: list[_Counted]) -> None:
     """Add what the newest lines tell that tell it: nearly always the last one."""
     last = said[-1]
-    complete = None not in (last.cwd, last.gitBranch, last.version, last.entrypoint)
-    for line in (last,) if complete else said:
-        tally.last_cwd = line.cwd or tally.last_cwd
-        tally.version = line.version or tally.version
-        tally.entrypoint = line.entrypoint or tally.entrypoint
-        if line.gitBranch is not None:
-            tally.branch = line.gitBranch or None
+    tally.last_cwd = last.cwd or _newest([one.cwd for one in said]) or tally.last_cwd
+    tally.version = last.version or _newest([one.version for one in said]) or tally.version
+    tally.entrypoint = (
+        last.entrypoint or _newest([one.entrypoint for one in said]) or tally.entrypoint
+    )
+    branch = last.gitBranch
+    if branch is None:
+        branch = next((one.gitBranch for one in reversed(said) if one.gitBranch is not None), None)
+    if branch is not None:
+        tally.branch = branch or None
+
+
+def _newest(told: list[str | None]) -> str | None:
+    return next(filter(None, reversed(told)), None)
 
 
 def _add_times(tally: Tally, written: list[str]) -> None:
@@ -251,7 +297,8 @@ def _add_times(tally: Tally, written: list[str]) -> None:
         found = (at for text in written if (at := timestamp(text)) is not None)
         tally.first_timestamp = next(found, None)
     # As clients write them, in UTC and to the millisecond, the texts are ordered as the times are.
-    alike = set(map(len, written)) == {_TIME_LENGTH} and {text[-1] for text in written} == {"Z"}
+    alike = set(map(len, written)) == {_TIME_LENGTH}
+    alike = alike and set("".join(written)[_TIME_LENGTH - 1 :: _TIME_LENGTH]) == {"Z"}
     latest = timestamp(max(written)) if alike else None
     if latest is None:
         latest = max((at for at in map(timestamp, written) if at is not None), default=None)
@@ -260,22 +307,12 @@ def _add_times(tally: Tally, written: list[str]) -> None:
         tally.last_timestamp = latest if known is None else max(latest, known)
 
 
-def _assistant_messages(line: _Counted) -> int:
-    content = line.message.content if line.message is not None else None
-    if not isinstance(content, list):
-        return 0
-    return len([block for block in content if block.type in _ASSISTANT_BLOCKS])
-
-
-def _add_user(tally: Tally, line: _Counted) -> int:
+def _add_user(tally: Tally, line: _Counted, content: str | list[_Block] | None) -> int:
     """Add what a user line says; return how many messages it is."""
-    content = line.message.content if line.message is not None else None
     if content is None:
         return 0
     if isinstance(content, str):
         _add_prompt(tally, line, [content] if content else [], pictures=False)
-        return 1
-    if len(content) == 1 and content[0].type == "tool_result":
         return 1
     kinds = [block.type for block in content]
     if "tool_result" not in kinds:
@@ -287,6 +324,10 @@ def _add_user(tally: Tally, line: _Counted) -> int:
 def _add_prompt(tally: Tally, line: _Counted, texts: list[str], *, pictures: bool) -> None:
     if line.isSidechain or bytes(line.toolUseResult) not in (b"", b"null"):
         return
+    mark = mark_of(bytes(line.uuid))
+    tally.marks += mark
+    if line.isCompactSummary or not tally.starts:
+        tally.starts += mark
     kind, text = tell_user(line, texts, pictures=pictures)
     if is_turn(kind, text):
         tally.turns += 1

@@ -7,6 +7,7 @@ import functools
 import os
 import stat
 import sys
+import time
 import zlib
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 LINE = 200
 """Characters of a title or prompt in a list."""
+_GROWING = 2 * 86_400.0
+"""Seconds since it was last written to within which a file is taken to grow further: of others
+no checksum is made, and they are counted from their beginning if they do."""
 _ATTEMPTS = 4
 """Looks at a file that is cut off while it is read."""
 _STATX_BTIME = 0x800
@@ -37,7 +41,7 @@ class Progress(msgspec.Struct, frozen=True, array_like=True):
     device: int
     inode: int
     offset: int
-    """Where its last whole line ends, bytes."""
+    """Where its last whole line ends, bytes; 0 if it has to be counted from its beginning."""
     checksum: int
     """CRC-32 of what stands before."""
     state: Tally
@@ -100,12 +104,13 @@ def _count(descriptor: int, found: os.stat_result, known: Progress | None) -> Co
         offset, checksum = known.offset, known.checksum
     tally = state
     end = offset
+    checked = offset > 0 or time.time() - found.st_mtime < _GROWING
     for data, length, after in blocks(descriptor, offset, found.st_size):
         whole = data[length - 1] == _FEED
         if not whole:
             tally = replace(state)
         count(tally, data, length)
-        if whole:
+        if whole and checked:
             part = memoryview(data)[:length]
             as_read = after - end == length
             checksum = (
@@ -116,13 +121,15 @@ def _count(descriptor: int, found: os.stat_result, known: Progress | None) -> Co
     if end < found.st_size:
         return None
     created = _created(descriptor)
+    # The sum of what cannot be gone on from is not kept either.
+    progress = Progress(found.st_dev, found.st_ino, offset, checksum, state if offset else Tally())
     return Count(
         stamp=stamp_of(found),
         tally=_clean(tally),
         size=found.st_size,
         modified=found.st_mtime_ns / 1e9,
         created=min(found.st_mtime_ns, found.st_ctime_ns) / 1e9 if created is None else created,
-        progress=Progress(found.st_dev, found.st_ino, offset, checksum, state),
+        progress=progress,
     )
 
 

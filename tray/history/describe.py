@@ -60,6 +60,8 @@ def describe(path: str, place: Place, count: Count) -> Past:
         last_cwd=tally.last_cwd,
         config_root=place.path,
         skipped=_skipped(session_id, tally),
+        marks=tally.marks,
+        starts=tally.starts,
     )
 
 

@@ -79,6 +79,9 @@ class Past(msgspec.Struct, frozen=True, array_like=True):
     """The folder that `projects/` lies in."""
     skipped: str | None = None
     """Why it is no session of a person's; `None` for one that is listed."""
+    marks: bytes = b""
+    """By what its lines are known to be those of a fork's (`tray.claude.counting.Tally`)."""
+    starts: bytes = b""
 
     @property
     def fork(self) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from tray.history.kinship import with_parents
 from tray.history.past import Past
 
 if TYPE_CHECKING:
@@ -38,4 +39,4 @@ def remembered(places: Iterable[Place], index: Index) -> tuple[Past, ...]:
             source = sources.get(root, past.source)
             found.append(replace(past, transcript=transcript, config_root=root, source=source))
     found.sort(key=lambda past: (-(past.modified or 0.0), past.transcript))
-    return tuple(found)
+    return tuple(with_parents(found))

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from tray.claude.locate import ID
 from tray.claude.roots import config_roots
+from tray.history.kinship import with_parents
 from tray.history.past import Past, Place
 from tray.history.stamp import stamp_of
 from tray.session import Problem
@@ -100,7 +101,8 @@ def scan(
         index.store(rows, _gone(known, roots))
     if unreadable and problems is not None:
         problems.append(_problem(unreadable))
-    sessions = [past for past in _with_summaries(found) if everything or past.skipped is None]
+    found_all = with_parents(list(_with_summaries(found)))
+    sessions = [past for past in found_all if everything or past.skipped is None]
     sessions.sort(key=lambda past: (-(past.modified or 0.0), past.transcript))
     return tuple(sessions)
 
