@@ -196,8 +196,10 @@ def visit(desktop: Desktop, out: Path) -> None:
         for distance in (60, 40, 20, 8, 4, 2, 0):  # Plasma's tooltip wants a pointer that comes in.
             session.move(x, y + inward * distance)
             time.sleep(0.2)
-        time.sleep(2)
+        time.sleep(1.2)
         keep("tooltip")
+        session.move(WIDTH // 2, HEIGHT // 2)  # Plasma brightens what is pointed at.
+        time.sleep(1)
         for name, button in (("right-click", 3), ("left-click", 1), ("middle-click", 2)):
             session.click(*session.wait(session.icon, "the icon"), button)  # It may have moved.
             time.sleep(2)

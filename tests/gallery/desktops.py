@@ -100,6 +100,8 @@ LXQT = Desktop(
     environment={"XDG_CURRENT_DESKTOP": "LXQt", "QT_QPA_PLATFORMTHEME": "lxqt"},
     files={
         ".config/lxqt/panel.conf": _LXQT_PANEL,
+        # No second icon, for the bubbles that nobody clicked on: it would push ours aside.
+        ".config/lxqt/notifications.conf": "[General]\nunattendedMaxNum=0\n",
         ".config/lxqt/lxqt.conf": '[Qt]\nfont="Sans,10,-1,5,50,0,0,0,0,0"\n',
     },
 )
