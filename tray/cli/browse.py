@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,6 @@ from tray.cli.options import complain, examples, roots_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_ESCAPE_MS = "25"
-"""Milliseconds after which an Escape is the key, and not the beginning of another one."""
 
 
 @click.command(
@@ -34,13 +30,8 @@ def browse(*, roots: Sequence[str]) -> int:
         raise click.ClickException(
             "browse needs a terminal; `sessionbell history` prints the list anywhere"
         )
-    # Textual reads it when it is imported, and takes a tenth of a second for each Escape without.
-    known = "ESCDELAY" in os.environ
-    os.environ.setdefault("ESCDELAY", _ESCAPE_MS)
     from tray.cli.browser.app import browse as run
 
-    if not known:
-        del os.environ["ESCDELAY"]  # it is not meant for what is started from here
     chosen, problems = run(tuple(roots))
     code = complain(problems)
     if chosen is None:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from tray.history.past import Past
-    from tray.history.search import Found
     from tray.session import Problem
 
 log = logging.getLogger(__name__)
@@ -43,6 +42,8 @@ _PROGRESS_SPACING = 0.1
 _SCROLL = 3
 """Lines that a key moves the preview by."""
 _CHARACTERS = {"slash": "/"}
+_Subject = tuple["Past | None", str | None, int]
+"""What a preview is of: a session, what was searched for in it, and how wide it is."""
 
 
 def _press(key: str, says: str = "", shown: str | None = None) -> Binding:
@@ -68,7 +69,7 @@ class Progressed(Message):
 class Read(Message):
     """The preview of a session."""
 
-    def __init__(self, subject: tuple[object, ...], lines: list[Strip], *, at_end: bool) -> None:
+    def __init__(self, subject: _Subject, lines: list[Strip], *, at_end: bool) -> None:
         super().__init__()
         self.subject = subject
         self.lines = lines
@@ -121,7 +122,7 @@ class Browser(App[browsing.Resume]):
         """What could not be read, for whoever started it."""
         self._archive = archive
         self._reader = Newest()
-        self._subject: tuple[object, ...] = ()
+        self._subject: _Subject | None = None
         self._waiting: Timer | None = None
         self._busy = threading.Lock()
         """Held while the files are read or looked at again."""
@@ -200,7 +201,7 @@ class Browser(App[browsing.Resume]):
         """Know how far a page is."""
         self.happen(browsing.Resized(message.rows))
         self._listing_head()
-        self._subject = ()
+        self._subject = None
         self._look_into()
 
     def action_scroll(self, direction: int) -> None:
@@ -241,10 +242,12 @@ class Browser(App[browsing.Resume]):
     def _look_into(self) -> None:
         """Have the conversation under the cursor read once it rests there."""
         past = self.state.current
-        subject = (past, self.state.found, self._preview.line_width)
+        search = self.state.level.search
+        words = search.text if search is not None and self.state.found is not None else None
+        subject = (past, words, self._preview.line_width)
         if subject == self._subject:
             return
-        same = past is not None and self._subject and past == self._subject[0]
+        same = self._subject is not None and past == self._subject[0]
         self._subject = subject
         if not same:
             title, facts = about(past) if past is not None else ("", "")
@@ -255,22 +258,20 @@ class Browser(App[browsing.Resume]):
         self._waiting = self.set_timer(_STILL, self._read)
 
     def _read(self) -> None:
-        subject, past, found = self._subject, self.state.current, self.state.found
-        if past is None or not subject:
+        subject = self._subject
+        if subject is None or subject[0] is None:
             self._preview.show([], at_end=False)
-            return
-        width = self._preview.line_width
-        self._reader.ask(lambda: self._read_now(subject, past, found, width))
+        else:
+            self._reader.ask(lambda: self._read_now(subject))
 
-    def _read_now(
-        self, subject: tuple[object, ...], past: Past, found: Found | None, width: int
-    ) -> None:
+    def _read_now(self, subject: _Subject) -> None:
+        past, words, width = subject
         try:
-            lines = preview.lines(past, found, width)
+            lines = preview.lines(past, words, width) if past is not None else []
         except Exception:
             log.exception("no preview")
             lines = []
-        self.post_message(Read(subject, lines, at_end=found is None))
+        self.post_message(Read(subject, lines, at_end=words is None))
 
     def on_read(self, message: Read) -> None:
         """Show a preview if the cursor is still there."""

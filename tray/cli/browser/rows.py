@@ -75,14 +75,15 @@ def row(
         line.append("⑂ ", MAGENTA)
     if matches is not None:
         line.append(f"{matches}× ", YELLOW)
+    if past.live:
+        # Before the title, which may be longer than the line.
+        line.append(f"{_doing(past)}: ", live)
     if past.title and past.title.strip():
         line.append_text(_matching(past.title, None, query, ""))
     else:
         line.append(past.session_id, "dim")
     if past.tag:
         line.append(f" #{one_line(past.tag, 40)}", MAGENTA)
-    if past.live:
-        line.append(f" ({_doing(past)})", live)
     if past.source != LOCAL:
         line.append(f" @{one_line(past.source, 20)}", BLUE)
     return fitted(line, width)
@@ -135,5 +136,5 @@ def _live_style(past: Past) -> str:
 
 
 def _doing(past: Past) -> str:
-    words = one_line(past.state or "live", 40).replace("_", " ")
-    return f"{words}: {one_line(past.reason, 40).replace('_', ' ')}" if past.reason else words
+    """Return what a live session does, or what it waits for."""
+    return one_line(past.reason or past.state or "live", 40).replace("_", " ")

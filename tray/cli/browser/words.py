@@ -80,8 +80,8 @@ def question(asked: Question) -> Text:
     match asked:
         case GoThere():
             past = asked.session
-            state = f" ({past.state.replace('_', ' ')})" if past.state else ""
-            said = f"“{called(past)}” is live in process {past.pid}{one_line(state, 40)}."
+            doing = one_line(past.state or "live", 40).replace("_", " ")
+            said = f"“{called(past)}” is live in process {past.pid} ({doing})."
             text = Text(f"{said} Two processes on one transcript would corrupt it. Go there?\n")
             answers = (("enter", "Enter", "go there"), ("ctrl+f", "Ctrl+F", "fork it"))
         case ForkIt():

@@ -95,7 +95,7 @@ class Archive:
             return cancelled() or self._stopped.is_set()
 
         try:
-            return list(search(sessions, Query(text), progress=progress, cancelled=ended))
+            return list(search(sessions, Query(text), lines=1, progress=progress, cancelled=ended))
         except QueryError:
             return []
 
