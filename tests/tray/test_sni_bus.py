@@ -238,8 +238,14 @@ class TestItem:
     async def test_other_ways_of_touching_it_are_answered(self, seen, host):
         await host.call_item("ContextMenu", "ii", 1, 1)
         await host.call_item("Scroll", "is", 120, "vertical")
-        await host.call_item("ProvideXdgActivationToken", "s", "token")
         assert seen.clicked == []
+
+    async def test_the_token_of_a_click_is_kept_for_it(self, seen, host):
+        await host.call_item("ProvideXdgActivationToken", "s", "token-1")
+        assert seen.icon.take_token() == "token-1"
+        assert seen.icon.take_token() is None
+        await host.call_item("ProvideXdgActivationToken", "s", "x" * 2000)
+        assert seen.icon.take_token() is None
 
     async def test_refuses_the_left_click_where_that_opens_the_menu(self, seen, host, bus):
         seen.show(row("a", default=True))

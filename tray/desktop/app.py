@@ -166,7 +166,10 @@ class _App:
         self._ending = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self._loop.add_signal_handler(number, self._ending.set)
-        self._icon = TrayIcon(on_action=self._control.act, on_change=self._draw)
+        self._icon = TrayIcon(
+            on_action=lambda entry: self._control.act(entry, self._icon.take_token()),
+            on_change=self._draw,
+        )
         self._notifier = Notifier(
             on_click=lambda bubble: self._control.clicked(bubble, self._token(bubble)),
             on_action=lambda bubble, action: self._control.pressed(

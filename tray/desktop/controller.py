@@ -94,8 +94,8 @@ class Controller:
 
     # The menu.
 
-    def act(self, entry: Entry) -> None:
-        """Do what a click on a line of the menu asks for."""
+    def act(self, entry: Entry, token: str | None = None) -> None:
+        """Do what a click on a line of the menu asks for; `token` came with it, if any did."""
         session = self._session(entry.session) if entry.session is not None else None
         match entry.action:
             case Action.QUIT:
@@ -109,7 +109,7 @@ class Controller:
             case Action.RESUME if entry.session is not None:
                 self._start(self._resume(entry.session))
             case _ if session is not None:
-                self._act_on(session, entry.action)
+                self._act_on(session, entry.action, token)
             case _:
                 self._act_on_itself(entry)
 
@@ -124,10 +124,10 @@ class Controller:
             case Action.OPEN_LOG:
                 self._start(self._open(self._log_path))
 
-    def _act_on(self, session: Observation, action: str | None) -> None:
+    def _act_on(self, session: Observation, action: str | None, token: str | None) -> None:
         match action:
             case Action.ROW | Action.GO:
-                self._start(self._go(session, None))
+                self._start(self._go(session, token))
             case Action.OPEN_FOLDER if session.cwd is not None:
                 self._start(self._open(session.cwd))
             case Action.COPY_ID if session.session_id is not None:

@@ -97,6 +97,10 @@ class TrayIcon(BaseIcon):  # type: ignore[misc]
         """Whether a tray shows the icon."""
         return self._registration is not None and bool(self._registration.host_present)
 
+    def take_token(self) -> str | None:
+        """Return the desktop's activation token for the click just made, once; mostly `None`."""
+        return self._item.take_token() if self._item is not None else None
+
     async def start(self) -> None:
         """Connect; returns once it is known whether there is a bus. Never raises."""
         self.run_detached(lambda _: None)

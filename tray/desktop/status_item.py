@@ -48,6 +48,10 @@ class Shown:
     """Its first line is the title, the others the body."""
 
 
+_LONGEST_TOKEN = 1000
+"""Characters of an activation token at most."""
+
+
 class StatusItem(ServiceInterface):
     """Shows a `Shown` to whoever asks."""
 
@@ -69,6 +73,7 @@ class StatusItem(ServiceInterface):
         self._shown = shown
         self._on_activate = on_activate
         self._host_opens_menu = host_opens_menu
+        self._token: str | None = None
 
     def show(self, shown: Shown) -> None:
         """Show `shown` from now on."""
@@ -108,8 +113,15 @@ class StatusItem(ServiceInterface):
         """Do nothing: the wheel has no meaning here."""
 
     @dbus_method(name="ProvideXdgActivationToken")
-    def _provide_xdg_activation_token(self, _token: DBusStr) -> None:
-        """Do nothing: a click opens no window of ours."""
+    def _provide_xdg_activation_token(self, token: DBusStr) -> None:
+        """Keep the right to raise a window for the click that follows (KDE, GNOME)."""
+        if len(token) <= _LONGEST_TOKEN:
+            self._token = token
+
+    def take_token(self) -> str | None:
+        """Return the activation token that came last, once."""
+        token, self._token = self._token, None
+        return token
 
     @dbus_property(PropertyAccess.READ, name="Category")
     def _category(self) -> DBusStr:
