@@ -29,6 +29,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     for kind in ("CONFIG", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    # Clients that run on this machine have roots of their own.
+    monkeypatch.setattr("tray.cli.history._survey", lambda _: ((), ()))
     folder = tmp_path / ".claude" / "projects" / "-src"
     folder.mkdir(parents=True)
     for session_id, days in ((OLD, 28), (NEW, 1)):

@@ -24,6 +24,7 @@ from tray.history.counted import count_file, decode, encode
 from tray.history.index import Index
 from tray.history.past import Past, Place
 from tray.history.scan import places, scan
+from tray.history.sources import everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -276,6 +277,25 @@ def test_roots_that_no_process_uses_are_found(
     assert str(tmp_path / ".claude") in found
     assert str(tmp_path / ".claude-work") in found
     assert str(tmp_path / "far" / "away") in found
+
+
+def test_a_root_is_found_after_its_last_process_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    used, empty = tmp_path / "far" / "used", tmp_path / "far" / "empty"
+    (used / "projects").mkdir(parents=True)
+    empty.mkdir()
+    with Index(str(tmp_path / "index")) as index:
+        found = everywhere(None, index, in_use=[str(used), str(empty)])
+        assert {Place(str(used)), Place(str(empty))} < set(found)
+    with Index(str(tmp_path / "index")) as index:
+        again = everywhere(None, index)
+        assert Place(str(used)) in again
+        assert Place(str(empty)) not in again
+        assert everywhere([str(empty)], index, in_use=[str(used)]) == (Place(str(empty)),)
 
 
 def test_what_is_no_session_is_told_with_the_reason(root: Path) -> None:

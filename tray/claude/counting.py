@@ -222,7 +222,7 @@ def _counted(line: Line) -> _Counted:
 def _add(tally: Tally, lines: list[_Counted]) -> None:
     # One loop with as few calls as can be: it runs for every line there is.
     messages = 0
-    said = []
+    said: list[_Counted] = []
     say = said.append
     answered: list[_Block] = []
     for line in lines:

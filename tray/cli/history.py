@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tray.history.past import Past
     from tray.history.search import Query
-    from tray.session import Problem
+    from tray.session import Observation, Problem
 
 LIMIT = 50
 """Sessions that are listed unless --limit says otherwise."""
@@ -120,8 +120,9 @@ def history(
     """Find any past session, and read it again.
 
     Lists every session of this user, live or not, the last modified first. A star marks a name
-    that you gave, a dot a session that is live. With --search only what a person reads in a
-    conversation is searched, in any letter case.
+    that you gave, a dot a session that is live, a fork what was forked. Claude Code deletes old
+    sessions: those that are about to be are marked, and those that you keep. With --search only
+    what a person reads in a conversation is searched, in any letter case.
     """
     if ctx.invoked_subcommand is not None:
         return 0
@@ -173,12 +174,25 @@ def history(
             time.time(),
             forked={session.forked_from for session in sessions},
             depths=depths,
+            expiring=_expiring(chosen),
             debug=debug,
             more=more,
             color=not no_color,
         )
         click.echo(table, nl=False, color=True)
     return complain(problems)
+
+
+def _expiring(sessions: Sequence[Past]) -> dict[str, float]:
+    """Return when those are deleted that soon will be and of which no copy is kept, by path."""
+    from tray.history.retention import Retention
+
+    retention, now = Retention(), time.time()
+    return {
+        past.transcript: retention.expires_at(past) or now
+        for past in sessions
+        if past.transcript and not past.kept and retention.expires_soon(past, now)
+    }
 
 
 def _family_tree(sessions: Sequence[Past]) -> tuple[tuple[Past, ...], list[int]]:
@@ -214,11 +228,12 @@ def look_back(
     from tray.history.scan import scan
     from tray.history.sources import everywhere
 
+    observed, in_use = _survey(roots) if live else ((), ())
     progress = _Progress()
     with Index() as index:
         try:
             found = scan(
-                everywhere(roots or None, index, problems),
+                everywhere(roots or None, index, problems, in_use),
                 index=index,
                 progress=progress,
                 everything=everything,
@@ -228,8 +243,10 @@ def look_back(
             progress.end()
         found = without_doubles(found)
         problems += index.problems
-        if live:
-            found = _with_live(found, roots)
+    if observed:
+        from tray.history.live import mark
+
+        found = mark(found, observed)
     gc.freeze()
     return found
 
@@ -277,13 +294,13 @@ def _deleted(sessions: Sequence[Past], roots: Sequence[str]) -> tuple[Past, ...]
     return tuple(map(as_past, deleted(folders, known)))
 
 
-def _with_live(sessions: tuple[Past, ...], roots: Sequence[str]) -> tuple[Past, ...]:
+def _survey(roots: Sequence[str]) -> tuple[Sequence[Observation], Sequence[str]]:
+    """Return what is live, and the config roots that processes show."""
     from tray.claude.survey import Surveyor
     from tray.cli.options import chosen_roots
-    from tray.history.live import mark
 
     surveyor = Surveyor(roots=chosen_roots(roots))
-    return mark(sessions, surveyor.survey().sessions)
+    return surveyor.survey().sessions, surveyor.roots
 
 
 def _query(text: str | None, *, regex: bool, tools: bool) -> Query | None:

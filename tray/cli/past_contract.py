@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tray.cli.contract import document, timestamp
@@ -20,17 +21,19 @@ if TYPE_CHECKING:
     from tray.history.past import Past
     from tray.history.search import Found
 
+_published = attrgetter(*PUBLISHED)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet would run (OWASP, CSV injection)."""
 
 
 def session(past: Past) -> dict[str, object]:
     """Return the published fields of one session, in their order."""
-    return {
-        name: timestamp(value) if name in TIMES else _text(value)
-        for name in PUBLISHED
-        for value in (getattr(past, name),)
-    }
+    told = {name: _text(value) for name, value in zip(PUBLISHED, _published(past), strict=True)}
+    for name in TIMES:
+        told[name] = timestamp(getattr(past, name))
+    # Of a deleted session there is no file.
+    told["transcript"] = told["transcript"] or None
+    return told
 
 
 def array(sessions: Iterable[Past]) -> bytes:

@@ -10,12 +10,11 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
-
+from tray.history.past import KEPT
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from tray.history.past import Past
 
@@ -23,6 +22,9 @@ _SOURCE_CELLS = 10
 _PROJECT_CELLS = 24
 _MINIMUM = 20
 """Cells of the title at least, however narrow the terminal is."""
+_LEAST = 10
+"""Cells of a title that are left of it by what stands around it."""
+_NARROW = frozenset({"● ", "★ ", "⑂ "})
 _RESET = "\x1b[0m"
 _STYLES = {"dim": "\x1b[2m", "cyan": "\x1b[36m", "green": "\x1b[32m", "yellow": "\x1b[33m"} | {
     "magenta": "\x1b[35m",
@@ -38,6 +40,7 @@ def listing(
     *,
     forked: Container[str | None] = (),
     depths: Sequence[int] = (),
+    expiring: Mapping[str, float] | None = None,
     debug: bool = False,
     more: int = 0,
     color: bool = True,
@@ -45,7 +48,8 @@ def listing(
     """Return the table, as wide as the terminal is if it is printed on one.
 
     `forked` are the ids of sessions that have forks, `depths` indents the titles as a tree,
-    `more` is how many sessions are left out.
+    `expiring` tells by path when sessions will be deleted (Unix seconds), `more` is how many are
+    left out. A title is cut before what is said of it.
     """
     terminal = sys.stdout.isatty()
     styled = terminal and color and _has_colors()
@@ -53,17 +57,27 @@ def listing(
         return _drawn([("No past sessions.", "dim")], None, styled=styled) + "\n"
     width = shutil.get_terminal_size().columns if terminal or "COLUMNS" in os.environ else None
     source = min(max(6, *(len(past.source) for past in sessions)), _SOURCE_CELLS)
-    project = min(max(7, *(cell_len(past.project or "") for past in sessions)), _PROJECT_CELLS)
+    project = min(max(7, *(_cells(past.project or "") for past in sessions)), _PROJECT_CELLS)
     head = f" CRE  MOD TURNS {'SOURCE':{source}} {'PROJECT':{project}} TITLE"
+    room = None
+    if width is not None:
+        room = (
+            max(width, _MINIMUM) - len(head) + len("TITLE") - (len("ID      BAD ") if debug else 0)
+        )
     rows: list[_Words] = [[(f"ID      BAD {head}" if debug else head, "dim")]]
     for place, past in enumerate(sessions):
         row: _Words = [
             (f"{_age(now, past.created):>4} {_age(now, past.modified):>4} {past.turns:>5} ", ""),
-            (set_cell_size(one_line(past.source), source), "dim"),
+            (_fitted(one_line(past.source), source), "dim"),
             (" ", ""),
             (_fitted(one_line(past.project or ""), project), "cyan"),
             (" ", ""),
-            *_title(past, past.session_id in forked, depths[place] if depths else 0),
+            *_title(
+                past,
+                _before(past, past.session_id in forked, depths[place] if depths else 0),
+                _behind(past, now, (expiring or {}).get(past.transcript)),
+                room,
+            ),
         ]
         if debug:
             row.insert(0, (f"{past.session_id[:5]} {past.malformed_lines or '':>5} ", "dim"))
@@ -80,7 +94,19 @@ def _has_colors() -> bool:
     )
 
 
-def _title(past: Past, forked: bool, depth: int) -> _Words:  # noqa: FBT001 - one of the row's facts
+def _title(past: Past, before: _Words, behind: _Words, room: int | None) -> _Words:
+    """Return the title with what stands around it, in `room` cells if that is possible."""
+    title = one_line(past.title or "")
+    style = "" if title else "dim"
+    title = title or past.session_id
+    if room is not None:
+        left = room - sum(_cells(text) for text, _ in (*before, *behind))
+        if _cells(title) > left:
+            title = _fitted(title, max(left, _LEAST)).rstrip()
+    return [*before, (title, style), *behind]
+
+
+def _before(past: Past, forked: bool, depth: int) -> _Words:  # noqa: FBT001 - one of the row's facts
     words: _Words = []
     if depth:
         words.append(("   " * (depth - 1) + "└─ ", "dim"))
@@ -90,12 +116,21 @@ def _title(past: Past, forked: bool, depth: int) -> _Words:  # noqa: FBT001 - on
         words.append(("★ ", "yellow"))
     if not depth and (forked or past.forked_from is not None):
         words.append(("⑂ ", "magenta"))
-    title = one_line(past.title or "")
-    words.append((title, "") if title else (past.session_id, "dim"))
+    return words
+
+
+def _behind(past: Past, now: float, expires_at: float | None) -> _Words:
+    words: _Words = []
     if past.tag:
         words.append((f" #{one_line(past.tag, 40)}", "magenta"))
     if past.live and past.state is not None:
         words.append((f" ({past.state.replace('_', ' ')})", "green"))
+    if past.kept and past.source != KEPT:
+        words.append((" (kept)", "dim"))
+    if expires_at is not None:
+        days = int((expires_at - now) // 86_400)
+        when = f"in {days}d" if days > 0 else "within a day" if expires_at > now else "soon"
+        words.append((f" (deleted {when})", "yellow"))
     if past.skipped is not None:
         words.append((f" ({past.skipped})", "dim"))
     return words
@@ -107,7 +142,7 @@ def _drawn(words: _Words, width: int | None, *, styled: bool) -> str:
     drawn = []
     for text, style in words:
         if room is not None:
-            cells = cell_len(text)
+            cells = _cells(text)
             if cells > room:
                 text = _fitted(text, room)
             room -= min(cells, room)
@@ -118,9 +153,22 @@ def _drawn(words: _Words, width: int | None, *, styled: bool) -> str:
     return "".join(drawn).rstrip()
 
 
+def _cells(text: str) -> int:
+    """Return how wide `text` is; rich, which knows that, is not needed for most of it."""
+    if text.isascii() or text in _NARROW:
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def _fitted(text: str, cells: int) -> str:
     """Return `text` with exactly so many cells, cut with an ellipsis or filled up."""
-    if cell_len(text) <= cells:
+    if text.isascii():
+        return text.ljust(cells) if len(text) <= cells else f"{text[: cells - 1]}…" if cells else ""
+    from rich.cells import set_cell_size
+
+    if _cells(text) <= cells:
         return set_cell_size(text, cells)
     return set_cell_size(text, cells - 1) + "…" if cells > 0 else ""
 

@@ -18,6 +18,7 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from tray.claude.files import read_small
 from tray.claude.locate import ID
@@ -113,13 +114,20 @@ def origin(past: Past) -> Origin | None:
 
 
 def without_doubles(sessions: Iterable[Past]) -> tuple[Past, ...]:
-    """Return the sessions without the kept copies whose originals are among them.
+    """Return the sessions without the kept copies whose originals are among them, those marked.
 
     Pure. An original on another machine does not hide the copy, for it is resumed there.
     """
     sessions = tuple(sessions)
+    kept = kept_ids(sessions)
+    if not kept:
+        return sessions
     here = {past.session_id for past in sessions if past.source == LOCAL and past.transcript}
-    return tuple(past for past in sessions if past.source != KEPT or past.session_id not in here)
+    return tuple(
+        replace(past, kept=True) if past.source == LOCAL and past.session_id in kept else past
+        for past in sessions
+        if past.source != KEPT or past.session_id not in here
+    )
 
 
 def kept_ids(sessions: Iterable[Past]) -> frozenset[str]:

@@ -82,6 +82,8 @@ class Past(msgspec.Struct, frozen=True, array_like=True):
     marks: bytes = b""
     """By what its lines are known to be those of a fork's (`tray.claude.counting.Tally`)."""
     starts: bytes = b""
+    kept: bool = False
+    """A copy of it is kept from being deleted."""
 
     @property
     def fork(self) -> bool:

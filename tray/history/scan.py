@@ -50,11 +50,13 @@ class _File(msgspec.Struct, frozen=True):
     """The client has an index of its project's sessions."""
 
 
-def places(roots: Iterable[str] | None = None, index: Index | None = None) -> tuple[Place, ...]:
+def places(
+    roots: Iterable[str] | None = None, index: Index | None = None, in_use: Iterable[str] = ()
+) -> tuple[Place, ...]:
     """Return the config roots of this user, in use or not, or those of `roots`, each once.
 
-    Those that no live process uses are found by their names beside `~/.claude`, and by what the
-    `index` remembers of other times.
+    Processes show those that are `in_use`. Others are found by their names beside `~/.claude`,
+    and by what the `index` remembers of other times.
     """
     if roots is not None:
         paths: Iterable[str] = map(os.path.realpath, roots)
@@ -62,7 +64,7 @@ def places(roots: Iterable[str] | None = None, index: Index | None = None) -> tu
         home = os.path.expanduser("~")
         beside = sorted(glob.glob(os.path.join(glob.escape(home), ".claude*", "projects")))
         known = map(os.fsdecode, index.roots()) if index is not None else ()
-        paths = config_roots(home, os.environ, [*map(os.path.dirname, beside), *known])
+        paths = config_roots(home, os.environ, [*map(os.path.dirname, beside), *in_use, *known])
     return tuple(Place(path) for path in dict.fromkeys(paths))
 
 

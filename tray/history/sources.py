@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from tray.configfile import ConfigError
@@ -21,15 +22,23 @@ def everywhere(
     roots: Iterable[str] | None = None,
     index: Index | None = None,
     problems: list[Problem] | None = None,
+    in_use: Iterable[str] = (),
 ) -> tuple[Place, ...]:
     """Return all places to scan; with `roots` those alone.
+
+    Config roots that are `in_use` by processes, or were once, are known by no other sign: the
+    `index` remembers them.
 
     What is on this machine comes first, for the first of several files of one session counts. A
     list of remotes that cannot be used goes into `problems`.
     """
-    here = places(roots, index)
+    here = places(roots, index, in_use)
     if roots is not None:
         return here
+    if index is not None:
+        known = set(index.roots())
+        found = (place.path for place in here if os.path.isdir(f"{place.path}/projects"))
+        index.remember_roots([root for root in map(os.fsencode, found) if root not in known])
     return (*here, kept_place(), *remotes.places(known_remotes(problems)))
 
 
