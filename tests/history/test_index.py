@@ -149,7 +149,7 @@ def test_another_form_of_what_is_kept_has_another_version() -> None:
     assert Past.__struct_fields__[0] == "transcript"
     kept = (indexing.COUNTING, Tally.__struct_fields__, Progress.__struct_fields__)
     assert kept == (
-        2,
+        3,
         (
             *("turns", "messages", "malformed", "first_timestamp", "last_timestamp", "cwd"),
             *("last_cwd", "branch", "version", "entrypoint", "custom_title", "ai_title"),

@@ -143,5 +143,11 @@ def test_a_fork_is_found_in_the_files(tmp_path: Path) -> None:
         os.utime(path, (at, at))
     told = {one.session_id: one.forked_from for one in scan([Place(str(tmp_path))])}
     assert told == {parent: None, fork: parent}
+    other = tmp_path / "projects" / "-w" / "cccc0000-0b0a-4908-8706-050403020100.jsonl"
+    # The same ids, of other lines.
+    other.write_bytes(encoded(copied[0] | {"timestamp": "2020-01-01T00:00:00.000Z"}) + b"\n")
+    told = {one.session_id: one.forked_from for one in scan([Place(str(tmp_path))])}
+    assert told == {parent: None, fork: parent, other.stem: None}
+    other.unlink()
     (tmp_path / "projects" / "-w" / f"{parent}.jsonl").unlink()
     assert [one.forked_from for one in scan([Place(str(tmp_path))])] == [None]

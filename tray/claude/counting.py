@@ -324,7 +324,7 @@ def _add_user(tally: Tally, line: _Counted, content: str | list[_Block] | None) 
 def _add_prompt(tally: Tally, line: _Counted, texts: list[str], *, pictures: bool) -> None:
     if line.isSidechain or bytes(line.toolUseResult) not in (b"", b"null"):
         return
-    mark = mark_of(bytes(line.uuid))
+    mark = mark_of(bytes(line.uuid), line.timestamp)
     tally.marks += mark
     if line.isCompactSummary or not tally.starts:
         tally.starts += mark

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-COUNTING = 2
+COUNTING = 3
 """To be raised whenever lines are counted in another way: what was counted before is dropped."""
 VERSION = zlib.crc32(repr((COUNTING, Past.__struct_fields__)).encode()) & 0x7FFF_FFFF
 """Of what is in the file; SQLite keeps it as a signed number of 32 bits."""
