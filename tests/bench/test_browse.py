@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SESSIONS = 10_000
 BUDGET_MS = 50.0
-QUIET = 0.04
+QUIET = 0.03
 """Seconds without a byte after which a frame is taken for whole. The preview follows later."""
 SETTLED = 0.3
 WHOLE = b"1/9,"

@@ -294,6 +294,7 @@ def test_a_live_session_is_gone_to(
     (path,) = home.folder.glob(".claude/projects/*/*.jsonl")
     monkeypatch.setattr(application, "go", lambda past: f"went to {past.pid}")
     monkeypatch.setattr(application, "LOOK_AGAIN", 0.02)
+    monkeypatch.setattr(application, "_AT_REST", 0.0)
 
     async def steps(app: Browser, pilot: Pilot[Any]) -> None:
         # It becomes live only now: Enter looks for itself.

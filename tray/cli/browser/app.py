@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -36,8 +37,10 @@ log = logging.getLogger(__name__)
 
 LOOK_AGAIN = 2.0
 """Seconds after which it is looked which sessions are live."""
-_STILL = 0.08
+_STILL = 0.1
 """Seconds that the cursor rests before the conversation under it is read."""
+_AT_REST = 1.0
+"""Seconds without a key after which there is time for such a look."""
 _PROGRESS_SPACING = 0.1
 _SCROLL = 3
 """Lines that a key moves the preview by."""
@@ -129,6 +132,7 @@ class Browser(App[browsing.Resume]):
         self._cancel = threading.Event()
         self._progress = ""
         self._told_at = 0.0
+        self._pressed_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Return the parts of the screen, from above."""
@@ -165,6 +169,8 @@ class Browser(App[browsing.Resume]):
 
     def happen(self, event: browsing.Event) -> None:
         """Take an event, draw what follows, and do what is asked for."""
+        if isinstance(event, browsing.Key):
+            self._pressed_at = time.monotonic()
         before = self.state
         self.state, effect = browsing.step(self.state, event)
         if self.state is not before:
@@ -326,12 +332,16 @@ class Browser(App[browsing.Resume]):
             problems: list[Problem] = []
             catalog = self._archive.scan(self._progress_of("reading"), problems)
             self.problems = problems
+        # What is kept to the end need not be looked through for garbage between two keys.
+        gc.collect()
+        gc.freeze()
         self.post_message(Progressed(""))
         self._happened(browsing.Loaded(catalog, whole=True))
         self._tell(one_line(problems[0].message, 300) if problems else "")
 
     def _look_again(self) -> None:
-        if self.state.loaded and not self._busy.locked():
+        at_rest = time.monotonic() - self._pressed_at > _AT_REST
+        if self.state.loaded and at_rest and not self._busy.locked():
             self._start(self._look_at_live)
 
     def _look_at_live(self) -> None:

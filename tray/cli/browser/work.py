@@ -78,9 +78,11 @@ class Archive:
 
     def marked(self) -> Catalog | None:
         """Look which sessions are live; `None` if nothing has changed."""
-        before = self._catalog
-        catalog = self._made(self._sessions)
-        return catalog if catalog.sessions != before.sessions else None
+        sessions = self._marked(self._sessions)
+        if sessions == self._catalog.sessions:
+            return None
+        self._catalog = Catalog(sessions, self._catalog)
+        return self._catalog
 
     def found(
         self,
