@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def test_a_copy_stands_until_the_next_is_complete(tmp_path, original, monkeypatc
     def no_space(*_: object) -> None:
         raise OSError(28, "No space left on device", copy)
 
-    monkeypatch.setattr(keeping.shutil, "copyfileobj", no_space)
+    monkeypatch.setattr(shutil, "copyfileobj", no_space)
     with pytest.raises(KeepError, match="No space left"):
         keep(original, str(folder))
     assert Path(copy).read_text() == before

@@ -255,12 +255,12 @@ def _fetch(
     problems: list[Problem], roots: Sequence[str], *, every: bool | None, quiet: bool
 ) -> int:
     """Sync all remotes, none, or (`None`) those whose time has come; return the exit code."""
-    from tray.history.remotes import default_path
+    from tray.history.private import remotes_file
 
     # Most people have none, and pay one look at the disk.
-    if every is False or roots or not os.path.exists(default_path()):
+    if every is False or roots or not os.path.exists(remotes_file()):
         if not quiet:
-            click.echo(f"no remotes in {default_path()}; `sessionbell remotes init` begins it")
+            click.echo(f"no remotes in {remotes_file()}; `sessionbell remotes init` begins it")
         return 0
     from tray.history import syncing
     from tray.history.sources import known_remotes

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
-import glob
 import os
-import shutil
 import stat
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -23,11 +19,12 @@ from msgspec.structs import replace
 from tray.claude.files import read_small
 from tray.claude.locate import ID
 from tray.history.past import KEPT, LOCAL, Past, Place
-from tray.history.private import make_folders
+from tray.history.private import make_folders, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# What only keeping needs is imported there: lists look for copies too.
 _UNFINISHED = ".unfinished-"
 _CHUNK = 1024 * 1024
 _REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
@@ -49,9 +46,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 def default_folder() -> str:
     """Return the folder of what is kept."""
-    import platformdirs
-
-    return os.path.join(platformdirs.user_data_dir("sessionbell"), "kept")
+    return os.path.join(own_folder("XDG_DATA_HOME", "~/.local/share"), "kept")
 
 
 def kept_place(folder: str | None = None) -> Place:
@@ -91,6 +86,8 @@ def let_go(past: Past, folder: str | None = None) -> None:
     projects = os.path.join(os.path.realpath(folder), "projects", "")
     if past.source != KEPT or not os.path.realpath(past.transcript).startswith(projects):
         raise KeepError(f"{past.session_id} is no kept copy")
+    import shutil
+
     base = past.transcript.removesuffix(".jsonl")
     try:
         with _locked(folder):
@@ -136,6 +133,8 @@ def kept_ids(sessions: Iterable[Past]) -> frozenset[str]:
 
 
 def _copy_all(past: Past, target: str) -> None:
+    import tempfile
+
     base = os.path.join(target, past.session_id)
     with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=target) as scratch:
         # The transcript last: whatever is listed is complete.
@@ -176,6 +175,8 @@ def _copy_folder(source: str, target: str) -> None:
 
 def _copy_file(source: str, target: str) -> None:
     """Copy a regular file with its times, so that it is listed where it was."""
+    import shutil
+
     with open(os.open(source, _REGULAR), "rb") as original:
         found = os.fstat(original.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -200,6 +201,9 @@ def _refuse_shorter(transcript: str, kept: str) -> None:
 
 def _clean(folder: str) -> None:
     """Remove what was not finished, as when the power failed; under the lock nobody is at it."""
+    import glob
+    import shutil
+
     for path in glob.glob(
         os.path.join(glob.escape(folder), "projects", "*", f"{_UNFINISHED}*"), include_hidden=True
     ):
@@ -208,6 +212,8 @@ def _clean(folder: str) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: str) -> Iterator[None]:
+    import fcntl
+
     with open(os.open(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT, 0o600), "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tray.configfile import ConfigError
-from tray.history import remotes
 from tray.history.keeping import kept_place
+from tray.history.private import remotes_file
 from tray.history.scan import places
 from tray.session import Problem
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from tray.history.index import Index
     from tray.history.past import Place
+    from tray.history.remotes import Remote
 
 
 def everywhere(
@@ -39,11 +39,17 @@ def everywhere(
         known = set(index.roots())
         found = (place.path for place in here if os.path.isdir(f"{place.path}/projects"))
         index.remember_roots([root for root in map(os.fsencode, found) if root not in known])
-    return (*here, kept_place(), *remotes.places(known_remotes(problems)))
+    return (*here, kept_place(), *_of_remotes(known_remotes(problems)))
 
 
-def known_remotes(problems: list[Problem] | None = None) -> tuple[remotes.Remote, ...]:
+def known_remotes(problems: list[Problem] | None = None) -> tuple[Remote, ...]:
     """Return the remotes; none, and a problem, if their file cannot be used."""
+    # Most people have none, and pay one look at the disk.
+    if not os.path.lexists(remotes_file()):
+        return ()
+    from tray.configfile import ConfigError
+    from tray.history import remotes
+
     try:
         return remotes.load()
     except ConfigError as error:
@@ -51,3 +57,11 @@ def known_remotes(problems: list[Problem] | None = None) -> tuple[remotes.Remote
             message = f"{remotes.default_path()}: {error}: no other machine is listed"
             problems.append(Problem("remotes", message))
         return ()
+
+
+def _of_remotes(machines: tuple[Remote, ...]) -> tuple[Place, ...]:
+    if not machines:
+        return ()
+    from tray.history.remotes import places as places_of
+
+    return places_of(machines)
