@@ -8,6 +8,7 @@ Textual's own matcher tries all combinations of places, which takes seconds for 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tray.history.folding import fold, fold_with_places
@@ -49,8 +50,9 @@ def ranked(query: str, texts: Sequence[str], among: Sequence[int]) -> list[int]:
         rest = [place for place in among if place not in costs]
         for letter in set("".join(words)):
             rest = [place for place in rest if letter in texts[place]]
+        patterns = [(word, _scattered(word)) for word in words]
         for place in rest:
-            cost = _scattered(words, texts[place])
+            cost = _cost(patterns, texts[place])
             if cost:
                 costs[place] = cost
     count = len(texts)
@@ -70,33 +72,38 @@ def marks(query: str, text: str) -> list[int]:
     return sorted(found)
 
 
-def _scattered(words: Sequence[str], text: str) -> int:
+def _scattered(word: str) -> re.Pattern[str] | None:
+    """Return what a word matches with letters left out; `None` if it is too short for that.
+
+    After each letter comes the nearest of the next one: there is nothing to be tried twice.
+    """
+    if len(word) < _SHORTEST:
+        return None
+    letters = [re.escape(letter) for letter in word]
+    gaps = (f"[^{letter}]{{0,{_GAP}}}{letter}" for letter in letters[1:])
+    return re.compile("".join((letters[0], *gaps)), re.DOTALL)
+
+
+def _cost(patterns: Sequence[tuple[str, re.Pattern[str] | None]], text: str) -> int:
     """Return what it costs that letters are left out, more for more; 0 if one word is not there."""
     cost = 0
-    for word in words:
+    for word, pattern in patterns:
         if word not in text:
-            found = _places(word, text) if len(word) >= _SHORTEST else ()
-            if not found:
+            found = pattern.search(text) if pattern is not None else None
+            if found is None:
                 return 0
-            cost += len(words) + found[-1] - found[0] + 1 - len(word)
+            begin, end = found.span()
+            cost += len(patterns) + end - begin - len(word)
     return cost
 
 
 def _places(word: str, text: str) -> tuple[int, ...]:
-    """Return where the letters of a word stand in a text, in order and near each other."""
-    find = text.find
-    first, second, rest = word[0], word[1:2], word[2:]
-    start = find(first)
-    while start >= 0:
-        at = find(second, start + 1, start + _GAP + 2)
-        if at > start:
-            found = [start, at]
-            for letter in rest:
-                at = find(letter, at + 1, at + _GAP + 2)
-                if at < 0:
-                    break
-                found.append(at)
-            else:
-                return tuple(found)
-        start = find(first, start + 1)
-    return ()
+    """Return where the letters of a word stand in a text, as its pattern finds them."""
+    pattern = _scattered(word)
+    found = pattern.search(text) if pattern is not None else None
+    if found is None:
+        return ()
+    places = [found.start()]
+    for letter in word[1:]:
+        places.append(text.index(letter, places[-1] + 1))
+    return tuple(places)
