@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tray import __version__
-from tray.claude.survey import Surveyor
 from tray.configfile import SETTLE, SettingsFile
 from tray.desktop import alerts, icon, looks, menu
 from tray.desktop.bus_object import Told
@@ -27,16 +26,19 @@ from tray.desktop.controller import Controller
 from tray.desktop.doctor.health import Health, encode
 from tray.desktop.event_commands import EventCommands
 from tray.desktop.guide import find_way
+from tray.desktop.noticing import Noticing
 from tray.desktop.notifier import Notifier
 from tray.desktop.person.watch import Person
 from tray.desktop.presence import Presence, Watcher
 from tray.desktop.quiet import is_quiet
 from tray.desktop.recent import RecentSessions
 from tray.desktop.service import Service
+from tray.desktop.settings_watch import SettingsSurveyor
 from tray.desktop.sni import TrayIcon
 from tray.engine import STALLED, Engine
 from tray.mutefile import MuteFile
 from tray.mutes import carried, everything_muted, expired, looked_at
+from tray.session import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from tray.desktop.alerts import Bubble
     from tray.engine import Update
     from tray.machine import Tracked
-    from tray.session import Observation, Problem, Snapshot
+    from tray.session import Observation
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +56,15 @@ HOST_PATIENCE = 3.0
 """Seconds after the start for which a missing tray host is not worth a word."""
 MESSAGE_FOR = 30.0
 """Seconds for which the answer to a click is shown."""
+RETRY_PLAN = 2.0
+"""Seconds after which bubbles are tried again that could not be told."""
+CLOCK_SET = 1.0
+"""Seconds by which the wall clock must have moved against the other to count as set."""
+PLAN_FAILS = Problem(
+    "alerts",
+    "what there is to tell could not be told, so notifications may be missing: it is tried again"
+    " each 2 s; see the icon and `sessionbell list` meanwhile, and the log for the cause",
+)
 DRAW_EACH = 0.25
 """Seconds between two drawings at least: busy sessions change more often than an eye follows."""
 
@@ -77,35 +88,6 @@ def run(
     return asyncio.run(_App(roots, table, say, document, log_path, folder).run())
 
 
-class _Surveyor(Surveyor):
-    """A surveyor that also hears of the settings file, by the watch that is there anyway."""
-
-    def __init__(self, roots: Sequence[str] | None, path: str, on_save: Callable[[], None]) -> None:
-        super().__init__(roots=roots)
-        # Of a link, the file that is written.
-        self._path = os.path.realpath(path)
-        self._on_save = on_save
-        self._stamp = self._stamp_now()
-
-    def folders(self) -> frozenset[str]:
-        """Return the folders to be watched, that of the settings among them."""
-        return super().folders() | {os.path.dirname(self._path)}
-
-    def survey(self, now: float | None = None) -> Snapshot:
-        """Look at everything, and say if the settings file is another one."""
-        before, self._stamp = self._stamp, self._stamp_now()
-        if before != self._stamp:
-            self._on_save()
-        return super().survey(now)
-
-    def _stamp_now(self) -> tuple[int, int, int] | None:
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
-
-
 class _App:
     def __init__(
         self,
@@ -124,14 +106,16 @@ class _App:
         self._settings.read()
         self._mutes = MuteFile()
         self._mutes.read()
-        self._engine = Engine(_Surveyor(roots, self._settings.path, self._saved), self._publish)
+        self._engine = Engine(
+            SettingsSurveyor(roots, self._settings.path, self._saved), self._publish
+        )
         self._recent = RecentSessions(self._draw_soon, roots=roots)
         self._commands = EventCommands(on_problems=self._draw_soon)
         self._person = Person(on_change=self._replan, on_wake=self._engine.woke)
         self._watcher = Watcher(
             Presence(find_way, os.environ), self._person, on_change=self._replan
         )
-        self._presence = Presence(find_way, os.environ)
+        self._noticing = Noticing()
         self._service = Service(
             self._controller(log_path), document=document, on_problems=self._draw_soon
         )
@@ -144,7 +128,9 @@ class _App:
         self._drawn_at = float("-inf")
         self._host_was_missing = False
         self._stalled = False
+        self._plan_fails = False
         self._looking: asyncio.Task[None] | None = None
+        self._clocks = time.time() - time.monotonic()
 
     def _controller(self, log_path: str) -> Controller:
         self._control = Controller(
@@ -217,9 +203,9 @@ class _App:
         if before is not None:
             self._carry(before.tracked.sessions, update.tracked.sessions)
         self._update = update
-        self._replan()
-        # Not before the bubbles are on their way.
+        # Drawn whatever becomes of the bubbles, but not before they are on their way.
         self._draw_soon()
+        self._replan()
         self._loop.call_soon(self._show_in_table, update)
         self._recent.follow(update.tracked.sessions)
 
@@ -235,7 +221,27 @@ class _App:
         """Bring the bubbles up to date with sessions, settings, mutes and the person."""
         if self._update is None:
             return
-        tracked = self._marked(self._update.tracked)
+        if self._plan_timer is not None:
+            self._plan_timer.cancel()
+            self._plan_timer = None
+        try:
+            wake_at = self._tell_all(self._marked(self._update.tracked))
+        except Exception:
+            log.exception("what to tell could not be told; it is tried again")
+            wake_at = self._loop.time() + RETRY_PLAN
+            if not self._plan_fails:
+                self._plan_fails = True
+                self._draw_soon()
+        else:
+            if self._plan_fails:
+                self._plan_fails = False
+                self._draw_soon()
+        if wake_at is not None:
+            # The loop's clock is `time.monotonic` (asyncio's base event loop).
+            self._plan_timer = self._loop.call_at(wake_at, self._replan)
+
+    def _tell_all(self, tracked: Tracked) -> float | None:
+        """Show the bubbles wanted now; return when time alone changes that, monotonic seconds."""
         plan = alerts.plan(self._memory, tracked, time.monotonic(), self._circumstances())
         self._memory = plan.memory
         wanted = plan.bubbles if self._message is None else (*plan.bubbles, self._message)
@@ -243,12 +249,7 @@ class _App:
         for told in plan.told:
             self._commands.run(told, self._settings.settings)
         self._watcher.watch(s for s in tracked.sessions if s.key in plan.watching)
-        if self._plan_timer is not None:
-            self._plan_timer.cancel()
-            self._plan_timer = None
-        if plan.wake_at is not None:
-            # The loop's clock is `time.monotonic` (asyncio's base event loop).
-            self._plan_timer = self._loop.call_at(plan.wake_at, self._replan)
+        return plan.wake_at
 
     def _marked(self, tracked: Tracked) -> Tracked:
         """Return `tracked` without what the person has marked as seen."""
@@ -357,6 +358,7 @@ class _App:
     def _problems(self, update: Update, *, stalled: bool) -> tuple[Problem, ...]:
         found = (
             *((STALLED,) if stalled else ()),
+            *((PLAN_FAILS,) if self._plan_fails else ()),
             *update.problems,
             *self._settings.problems,
             *self._mutes.problems,
@@ -419,18 +421,21 @@ class _App:
             self._changed()
         if self._engine.stalled() is not self._stalled:
             self._draw()
+        clocks = time.time() - time.monotonic()
+        if abs(clocks - self._clocks) > CLOCK_SET:
+            # Mutes and quiet hours end by the wall clock, timers run by the other.
+            self._clocks = clocks
+            self._changed()
         unseen = [s for s in self._sessions() if s.unseen]
-        if unseen and self._looking is None:
+        if unseen and self._looking is None and not self._person.away:
             self._looking = self._loop.create_task(self._look_whether_seen(unseen))
             self._looking.add_done_callback(self._looked)
 
     async def _look_whether_seen(self, unseen: Sequence[Observation]) -> None:
         """Take a finished turn as seen whose terminal has the focus of a person who is there."""
         idle = await self._person.idle_seconds()
-        there = await asyncio.to_thread(
-            self._presence.check, unseen, locked=self._person.locked, idle=idle
-        )
-        self._control.mark_seen([session for session in unseen if session.key in there])
+        locked = self._person.locked
+        self._control.mark_seen(await self._noticing.seen(unseen, locked=locked, idle=idle))
 
     def _looked(self, task: asyncio.Task[None]) -> None:
         self._looking = None
