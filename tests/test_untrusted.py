@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tray.untrusted import block, left_to_right, one_line
+from tray.untrusted import block, identifier, left_to_right, one_line
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,38 @@ def test_nothing_unprintable_is_left(raw: str, limit: int) -> None:
     assert not [c for c in clean if unicodedata.category(c) in {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}]
     assert "\x1b" not in clean
     assert one_line(clean, limit) == clean
+
+
+NO_IDENTIFIERS = [
+    "",
+    " ",
+    "-",
+    "_x",
+    "-x",
+    "--dangerously-skip-permissions",
+    "a b",
+    "a\n",
+    "a/b",
+    "..",
+    "a.b",
+    "a=b",
+    "a;b",
+    "é",
+    "²",
+    "a\0",
+    "\u202ea",
+    "a" * 101,
+]
+
+
+@pytest.mark.parametrize("text", NO_IDENTIFIERS)
+def test_what_a_command_or_a_path_could_take_for_something_else_is_no_identifier(text: str) -> None:
+    assert identifier(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "540a544a", "A_b-1", "11111111-2222-3333-4444-555555555555", "a" * 100]
+)
+def test_an_identifier_stays_as_it_is(text: str) -> None:
+    assert identifier(text) == text
+    assert identifier(None) is None

@@ -17,6 +17,8 @@ _ESCAPES = re.compile(
 )
 """ECMA-48 control sequences, with their parameters: CSI, OSC, DCS/SOS/PM/APC, two-byte escapes."""
 
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
 _DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _JOINERS = frozenset("\u200c\u200d")
 """Zero-width (non-)joiners are format characters that scripts and emoji need."""
@@ -42,6 +44,14 @@ def block(text: str, limit: int = 4000) -> str:
 def verbatim(text: str) -> str:
     """Return `text` whole, with its line breaks and indentation, cleaned as `one_line` does."""
     return "\n".join(_strip(line.expandtabs(4)).rstrip() for line in text.splitlines())
+
+
+def identifier(text: str | None) -> str | None:
+    """Return an id that may become a word of a command or part of a path, else `None`.
+
+    One that begins with a hyphen would be an option of the command.
+    """
+    return text if text is not None and _IDENTIFIER.fullmatch(text) is not None else None
 
 
 def _plain(text: str) -> bool:

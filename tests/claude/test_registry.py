@@ -140,6 +140,16 @@ def test_a_field_of_a_wrong_type_costs_only_itself(wrong: object) -> None:
         ("spare", "true", "spare", False),
         ("status", 7, "status", None),
         ("parkedJobId", True, "parked_job_id", None),
+        ("parkedJobId", "--help", "parked_job_id", None),
+        ("parkedJobId", "540a544a", "parked_job_id", "540a544a"),
+        ("jobId", "--help", "job_id", None),
+        ("jobId", "../540a544a", "job_id", None),
+        ("jobId", "540a544a", "job_id", "540a544a"),
+        ("sessionId", "--dangerously-skip-permissions", "session_id", None),
+        ("sessionId", "-p", "session_id", None),
+        ("sessionId", "two words", "session_id", None),
+        ("sessionId", "x" * 101, "session_id", None),
+        ("sessionId", "an-id_1", "session_id", "an-id_1"),
     ],
 )
 def test_values_that_make_sense_are_kept(

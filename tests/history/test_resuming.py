@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from tray.claude.recent import Recent
 from tray.history import keeping
@@ -64,6 +65,15 @@ def test_it_is_resumed_where_it_was(tmp_path):
 def test_a_fork_leaves_it_as_it_is(tmp_path):
     found = resumption(ended(str(tmp_path)), HOME, fork=True)
     assert found.argv == ("claude", "--resume", "0000-id", "--fork-session")
+
+
+@pytest.mark.parametrize("session_id", ["--dangerously-skip-permissions", "-p", "", "a b", "a\n"])
+def test_an_id_that_could_be_an_option_is_not_resumed(tmp_path, session_id):
+    session = replace(ended(str(tmp_path)), session_id=session_id)
+    with pytest.raises(ResumeError, match="is no session id"):
+        resumption(session, HOME)
+    # A kept copy is named by its file, and that by the tray.
+    assert resumption(session, HOME, transcript="/k/a.jsonl").argv[2] == "/k/a.jsonl"
 
 
 def test_a_gone_folder_is_said_and_the_nearest_offered(tmp_path):

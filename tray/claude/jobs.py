@@ -7,16 +7,14 @@ Only `tempo` and `needs` mean something (seen on 2.1.332): `state` says "working
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 import msgspec
 
 from tray.claude.files import json_object, read_small, text_of
+from tray.untrusted import identifier
 
 _LIMIT = 4 * 1024 * 1024
-_JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
-"""What may become part of a path."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -33,7 +31,7 @@ class Job(msgspec.Struct, frozen=True):
 
 def read_job(config_root: str, job_id: str) -> Job | None:
     """Read a job's state; `None` if there is none to be read."""
-    if _JOB_ID.fullmatch(job_id) is None:
+    if identifier(job_id) is None:
         return None
     data = read_small(os.path.join(config_root, "jobs", job_id, "state.json"), _LIMIT)
     found = json_object(data) if data is not None else None

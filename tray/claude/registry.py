@@ -15,6 +15,7 @@ import time
 import msgspec
 
 from tray.claude.files import json_object, number_of, read_small, text_of
+from tray.untrusted import identifier
 
 _RECORD_LIMIT = 1024 * 1024
 """Bytes of the largest file that is taken for a record; real ones have about 600."""
@@ -30,7 +31,10 @@ _NAME = re.compile(r"(?:pid-)?(\d{1,10})\.json", re.ASCII)
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One client's record. Times are Unix seconds; a field of a wrong type is `None`."""
+    """One client's record. Times are Unix seconds; a field of a wrong type is `None`.
+
+    So is an id that is no identifier: ids become words of commands.
+    """
 
     path: str
     config_root: str
@@ -73,7 +77,7 @@ def parse_record(data: bytes, path: str, config_root: str) -> Record | None:
         path=path,
         config_root=config_root,
         pid=pid,
-        session_id=text_of(found, "sessionId") or text_of(found, "session_id"),
+        session_id=identifier(text_of(found, "sessionId") or text_of(found, "session_id")),
         cwd=text_of(found, "cwd"),
         started_at=_seconds(number_of(found, "startedAt")),
         status=text_of(found, "status"),
@@ -88,8 +92,8 @@ def parse_record(data: bytes, path: str, config_root: str) -> Record | None:
         pid_domain=text_of(found, "pidDomain"),
         name=text_of(found, "name"),
         name_source=text_of(found, "nameSource"),
-        job_id=text_of(found, "jobId"),
-        parked_job_id=text_of(found, "parkedJobId"),
+        job_id=identifier(text_of(found, "jobId")),
+        parked_job_id=identifier(text_of(found, "parkedJobId")),
         spare=found.get("spare") is True,
     )
 

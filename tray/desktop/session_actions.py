@@ -15,7 +15,7 @@ from tray.desktop.prose import prose, until
 from tray.desktop.rows import ROWS, project_name
 from tray.mutes import Scope, ask_of, id_of, in_project, project_of
 from tray.session import State
-from tray.untrusted import block, left_to_right, one_line
+from tray.untrusted import block, identifier, left_to_right, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ def _lines(session: Observation, key: str, muted: _Muted) -> Iterator[Entry]:
     def act(action: Action, label: str, *, enabled: bool = True) -> Entry:
         return Entry(f"{key}:{action}", label, enabled=enabled, action=action, session=session.key)
 
-    known = session.session_id is not None
+    known = identifier(session.session_id) is not None
     yield act(Action.GO, "Go to session")
     yield act(Action.OPEN_FOLDER, "Open folder", enabled=session.cwd is not None)
     yield act(Action.COPY_RESUME, "Copy resume command", enabled=known)

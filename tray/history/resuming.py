@@ -16,6 +16,7 @@ from tray.claude.roots import CONFIG_DIR
 from tray.history.keeping import origin
 from tray.history.moved import moved_to, nearest
 from tray.history.past import KEPT, LOCAL
+from tray.untrusted import identifier, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -91,6 +92,8 @@ def resumption(
 ) -> Resumption:
     """Return how a session is resumed from a program with that environment.
 
+    Raises `ResumeError` where its id could be taken for something else.
+
     With `transcript` it is resumed from that file, whatever is left of the original. `fork` goes
     on in a new session and leaves this one as it is.
 
@@ -109,7 +112,7 @@ def resumption(
             f"{wanted} {state}, so it is resumed in {cwd}, where Claude Code may not find it;"
             f" to be sure, make the folder again: mkdir -p {shlex.quote(wanted)}"
         )
-    argv = (CLIENT, "--resume", transcript or session.session_id)
+    argv = (CLIENT, "--resume", transcript or _checked(session.session_id))
     return Resumption(
         (*argv, "--fork-session") if fork else argv,
         cwd,
@@ -145,7 +148,7 @@ def remote_resumption(
     single quotes, which all shells read alike. An interactive login shell is asked to run them,
     because the client is often found only by the PATH that one sets.
     """
-    argv = [CLIENT, "--resume", session.session_id, *(["--fork-session"] if fork else [])]
+    argv = [CLIENT, "--resume", _checked(session.session_id), *(["--fork-session"] if fork else [])]
     words = shlex.join(argv)
     if remote.path != _USUAL_ROOT:
         words = f"env {CONFIG_DIR}={_on_remote(remote.path)} {words}"
@@ -159,6 +162,13 @@ def remote_resumption(
         nearest(environ.get("HOME", "/")),
         dict(environ),
     )
+
+
+def _checked(session_id: str) -> str:
+    """Return an id that the client takes for one; raises `ResumeError` if it might not."""
+    if identifier(session_id) is None:
+        raise ResumeError(f"{one_line(session_id, 100)!r} is no session id")
+    return session_id
 
 
 def _on_remote(path: str) -> str:

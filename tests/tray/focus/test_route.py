@@ -281,6 +281,12 @@ def test_what_is_hostile_is_shown_as_text(go) -> None:
     [
         ({"state": State.ENDED}, "ended", ("claude", "--resume", "abc")),
         ({"state": State.ENDED, "session_id": None}, "ended", ()),
+        ({"state": State.ENDED, "session_id": "--continue"}, "ended", ()),
+        (
+            {"kind": Kind.BACKGROUND, "tty": None, "job_id": "--help"},
+            "without a terminal",
+            (),
+        ),
         (
             {"kind": Kind.BACKGROUND, "tty": None, "job_id": "j1"},
             "in the background",

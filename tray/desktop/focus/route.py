@@ -18,7 +18,7 @@ from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.seats import WANTS, is_there, place_of, seat_of
 from tray.session import Kind, State
 from tray.system.processes import children
-from tray.untrusted import one_line
+from tray.untrusted import identifier, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -205,7 +205,8 @@ def _lost(hint: WindowHint | None, place: str) -> str:
 def find(session: Observation, desktop: Mapping[str, str]) -> Route:
     """Return the way to `session` in the login whose environment is `desktop`. Never raises."""
     if session.state is State.ENDED:
-        argv = ("claude", "--resume", session.session_id) if session.session_id else ()
+        session_id = identifier(session.session_id)
+        argv = ("claude", "--resume", session_id) if session_id is not None else ()
         return Route(message="it has ended", argv=argv)
     if not session.verified:
         return Route(message="it runs where its process cannot be seen (a container, a sandbox)")
@@ -218,10 +219,11 @@ def find(session: Observation, desktop: Mapping[str, str]) -> Route:
 
 
 def _without_terminal(session: Observation, desktop: Mapping[str, str]) -> Route:
-    if session.kind is Kind.BACKGROUND and session.job_id is not None:
+    job_id = identifier(session.job_id)
+    if session.kind is Kind.BACKGROUND and job_id is not None:
         return Route(
             message="it runs in the background, and no terminal shows it",
-            argv=("claude", "attach", session.job_id),
+            argv=("claude", "attach", job_id),
         )
     seat = place_of(session)
     spot, asked = first(EDITORS, seat, desktop) if seat is not None else (None, [])
