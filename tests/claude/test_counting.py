@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.claude.lines import T0, assistant, calls, encoded, line, result, stamp, text, tool, user
 from tests.history import reference
 from tray.claude.counting import Tally, count, title
+from tray.claude.marks import MARK, mark_of
 
 PICTURE = {"type": "image", "source": {"type": "base64", "data": "QUJD"}}
 
@@ -213,6 +214,27 @@ def test_the_labelled_transcripts_count_as_the_reference_counts_them(transcripts
         found = {name: getattr(counted, name) for name in expected}
         assert found == expected | {"first_prompt": expected["first_prompt"][:1000]}, path
         assert counted.malformed == 0
+
+
+def test_lines_by_which_a_fork_is_known_are_marked() -> None:
+    ids = [f"{number:08x}-1111-4222-8333-444444444444" for number in range(6)]
+    said = user("one", uuid=ids[0])
+    summary = user("what was said", isCompactSummary=True, uuid=ids[1])
+    others = [
+        assistant(text("yes"), uuid=ids[2]),
+        user([{"type": "tool_result", "content": "r"}], uuid=ids[3]),
+        user("aside", isSidechain=True, uuid=ids[4]),
+        user("of no id"),
+        user("of another form", uuid="u1"),
+        user("of another form", uuid=ids[5].replace("-", "é")),
+    ]
+    first, second = (mark_of(f'"{name}"'.encode(), said["timestamp"]) for name in ids[:2])
+    assert len(first) == len(second) == MARK
+    assert first != second != mark_of(f'"{ids[1]}"'.encode(), None)
+    later = user("two", uuid=ids[0], at=T0 + 1)
+    counted = tally(said, *others, summary, later)
+    assert counted.marks == first + second + mark_of(f'"{ids[0]}"'.encode(), later["timestamp"])
+    assert counted.starts == first + second
 
 
 def test_calls_are_messages() -> None:
