@@ -239,6 +239,22 @@ async def test_closing_ends_what_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_closing_ends_what_does_not_want_to_and_runs_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A run that lasts too long may take its time, the end of the application may not.
+    monkeypatch.setattr(event_commands, "GRACE", 600.0)
+    pid = tmp_path / "pid"
+    async with running() as commands:
+        script = f"trap '' TERM; echo $$ >{pid}; while :; do sleep 600; done"
+        commands.run(told(), calling("/bin/sh", "-c", script))
+        await until(lambda: pid.exists() and pid.read_text())
+    assert not alive(int(pid.read_text()))
+    commands.run(told(), calling("/bin/true"))
+    assert not commands._running
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO])
 async def test_output_is_logged_for_debugging_only(
     level: int, caplog: pytest.LogCaptureFixture

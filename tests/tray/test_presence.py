@@ -282,6 +282,43 @@ async def test_a_terminal_that_hangs_holds_nothing_back_and_delays_no_other(monk
 
 
 @pytest.mark.asyncio
+async def test_a_session_that_hangs_and_is_asked_about_again_leaves_one_thread(monkeypatch):
+    monkeypatch.setattr(presence, "FRESH", 0.05)
+    hanging = Hanging(calls=0)
+    desk = Watched(a=hanging, b=Place())
+    desk.watch("a", "b")
+    await until(lambda: hanging.asked)
+    for _ in range(3):
+        desk.watch("b")
+        asked_before = desk.places["job:b"].asked
+        desk.watch("a", "b")
+        await until(lambda before=asked_before: desk.places["job:b"].asked > before + 1)
+    assert hanging.asked == 1
+    hanging.go.set()
+    await until(lambda: desk.watcher.present == {"job:a", "job:b"})
+    await desk.watcher.close()
+
+
+@pytest.mark.asyncio
+async def test_where_nothing_answers_only_so_many_threads_are_left(monkeypatch):
+    monkeypatch.setattr(presence, "FRESH", 0.05)
+    monkeypatch.setattr(presence, "HANGING", 2)
+    desk = Watched(a=Hanging(calls=0), b=Hanging(calls=0), c=Hanging(calls=0))
+    for name in "abc":
+        desk.watch(name)
+        # The idle time is asked before each round of checks.
+        asked_before = desk.where.asked
+        await until(lambda before=asked_before: desk.where.asked > before + 10)
+    assert [place.asked for place in desk.places.values()] == [1, 1, 0]
+    desk.places["job:a"].go.set()
+    await until(lambda: desk.places["job:c"].asked == 1)
+    for place in desk.places.values():
+        place.go.set()
+    await until(lambda: desk.watcher.present == {"job:c"})
+    await desk.watcher.close()
+
+
+@pytest.mark.asyncio
 async def test_an_answer_that_grows_old_is_told(monkeypatch):
     monkeypatch.setattr(presence, "FRESH", 0.05)
     hanging = Hanging(calls=1)

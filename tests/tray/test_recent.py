@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import uuid
 from typing import TYPE_CHECKING
 
@@ -45,8 +46,9 @@ class Followed(RecentSessions):
 
     async def look_at(self, *sessions: Observation) -> None:
         self.follow(sessions)
-        self.looks += self._task is not None
-        await self.close()
+        if self._task is not None:
+            self.looks += 1
+            await asyncio.wait((self._task,))
         await asyncio.sleep(0)  # the callback that takes the task off
 
 
@@ -116,3 +118,20 @@ async def test_a_look_that_fails_is_told_to_the_log_and_not_the_last(tmp_path, m
     followed._looked_at = float("-inf")
     await followed.look_at()
     assert followed.ids == {session_id}
+
+
+@pytest.mark.asyncio
+async def test_closing_does_not_wait_for_the_disk(tmp_path, monkeypatch):
+    followed, go, begun = Followed(tmp_path), threading.Event(), threading.Event()
+
+    def hang(*_args, **_more):
+        begun.set()
+        go.wait()
+        return ()
+
+    monkeypatch.setattr(followed._finder, "look", hang)
+    followed.follow(())
+    assert await asyncio.to_thread(begun.wait, 10)
+    async with asyncio.timeout(10):
+        await followed.close()
+    go.set()

@@ -36,6 +36,10 @@ WAITING = 50
 """Programs that wait for their turn; what comes on top is not run."""
 GRACE = 1.0
 """Seconds between the request to end and the end."""
+_GRACE_AT_CLOSE = 0.3
+"""The same where the application ends: it is waited for."""
+_KILLED_WITHIN = 0.5
+"""Seconds for which a killed program is waited for: on a broken file system it may stay."""
 _TEXT, _PATH = 500, 4096
 """Characters of a variable at most."""
 _LOGGED = 2000
@@ -109,6 +113,7 @@ class EventCommands:
         self._waiting: deque[tuple[Told, tuple[str, ...], float]] = deque()
         self._running: set[asyncio.Task[None]] = set()
         self._problems: dict[str, Problem] = {}
+        self._closing = False
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -118,6 +123,8 @@ class EventCommands:
     def run(self, told: Told, settings: Settings) -> None:
         """Run the program for `told`, if the settings name one; returns at once, never raises."""
         argv = getattr(settings.alerts, told.event).command
+        if self._closing:
+            return
         if not argv:
             self._report(told.event, None)
         elif len(self._waiting) >= WAITING:
@@ -128,6 +135,7 @@ class EventCommands:
 
     async def close(self) -> None:
         """Run no more, and end what runs."""
+        self._closing = True
         self._waiting.clear()
         for task in self._running:
             task.cancel()
@@ -173,7 +181,7 @@ class EventCommands:
                 return
             finally:
                 if process.returncode is None:
-                    await _end(process)
+                    await _end(process, _GRACE_AT_CLOSE if self._closing else GRACE)
                 self._log_output(argv, output)
         if code == 0:
             self._report(told.event, None)
@@ -216,16 +224,17 @@ def _nowhere() -> IO[bytes]:
     return open(os.devnull, "wb")
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: asyncio.subprocess.Process, grace: float) -> None:
     """End a program with all that it has started in its group: asked first, then made to."""
     _signal_group(process.pid, signal.SIGTERM)
     ended = asyncio.ensure_future(process.wait())
     # Cancelled or not, it is not left behind.
     with suppress(asyncio.CancelledError):
-        await asyncio.wait((ended,), timeout=GRACE)
+        await asyncio.wait((ended,), timeout=grace)
     _signal_group(process.pid, signal.SIGKILL)
     with suppress(asyncio.CancelledError):
-        await ended
+        await asyncio.wait((ended,), timeout=_KILLED_WITHIN)
+    ended.cancel()
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LIMIT = 5.0
-"""Seconds after which a program that still runs is taken to have opened it."""
+"""Seconds after which a program that still runs is taken to have opened it: xdg-open hands on to
+others, which may stay in the foreground."""
 
 
 class OpenError(Exception):
@@ -39,6 +41,8 @@ def open_path(path: str, environ: Mapping[str, str]) -> None:
         try:
             code = process.wait(_LIMIT)
         except subprocess.TimeoutExpired:
+            # Somebody must wait for its end, or it stays as a zombie for as long as we run.
+            threading.Thread(target=process.wait, name="opened", daemon=True).start()
             return
         if code == 0:
             return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from tray.desktop.person.bounded import Bounded
+from tray.desktop.bounded import Bounded
 from tray.system.processes import is_alive, tty_access_time
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ FRESH = 2.0
 """Seconds after which an answer says nothing about the present any more."""
 CHECK_EACH = 1.0
 """Seconds between two checks of a session that is watched."""
+HANGING = 8
+"""Checks left behind at most, each on a thread that has not come back."""
 _IDLE_LIMIT = 1.0
 _ROUTE_KEPT = 10.0
 """Seconds for which a way stands: a pane may be moved, a client attached elsewhere."""
@@ -233,10 +235,25 @@ class Watcher:
 
     def _forget(self, key: str) -> None:
         self._seen.pop(key, None)
-        self._threads.pop(key, None)
         check = self._checks.pop(key, None)
         if check is not None:
             check.cancel()
+
+    def _thread(self, key: str) -> Bounded | None:
+        """Return the thread for a session; `None` while too many hang.
+
+        One that hangs is kept also when its session is watched no more: the next ask there must
+        not hang beside it.
+        """
+        self._threads = {
+            other: thread
+            for other, thread in self._threads.items()
+            if other in self._watched or thread.busy
+        }
+        left = [k for k, t in self._threads.items() if t.busy and k not in self._checks]
+        if len(left) >= HANGING:
+            return None
+        return self._threads.setdefault(key, Bounded("presence"))
 
     async def _keep_checking(self) -> None:
         while True:
@@ -264,8 +281,10 @@ class Watcher:
         def ask() -> frozenset[str]:
             return self._presence.check((session,), locked=locked, idle=idle)
 
-        thread = self._threads.setdefault(session.key, Bounded("presence"))
         try:
+            thread = self._thread(session.key)
+            if thread is None:
+                raise TimeoutError  # noqa: TRY301 - nothing that shows sessions answers
             found = await thread.run(ask, FRESH)
         except TimeoutError:
             log.debug("what shows %s does not answer", session.key)

@@ -6,10 +6,12 @@ import asyncio
 import logging
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tray.claude import recent as transcripts
 from tray.claude.roots import config_roots
+from tray.desktop.bounded import Bounded
 from tray.history.resuming import resumption as resumption  # how the menu resumes one
 from tray.session import State
 
@@ -26,6 +28,8 @@ EACH = 60.0
 _DAYS = 14.0
 _SETTLES = 1.0
 """Seconds at least between two looks, whatever ends."""
+_LIMIT = 120.0
+"""Seconds for which a look at a slow disk is waited for."""
 
 
 class RecentSessions:
@@ -46,6 +50,7 @@ class RecentSessions:
         self._looked_at = float("-inf")
         self._wanted = True
         self._task: asyncio.Task[None] | None = None
+        self._thread = Bounded("recent-sessions")
 
     def follow(self, sessions: Iterable[Observation]) -> None:
         """Take in what is live now, and look again if it is time to."""
@@ -70,18 +75,24 @@ class RecentSessions:
         return next((r for r in self.sessions if r.session_id == session_id), None)
 
     async def close(self) -> None:
-        """Wait for a look that is under way."""
+        """Give up a look that is under way."""
         if self._task is not None:
+            self._task.cancel()
             await asyncio.wait((self._task,))
 
     async def _look(self, sessions: Sequence[Observation]) -> None:
-        found = await asyncio.to_thread(
+        look = partial(
             self._finder.look,
             self._find_roots(sessions),
             frozenset(s.session_id for s in sessions if s.session_id is not None),
             frozenset(s.transcript for s in sessions if s.transcript is not None),
             since=time.time() - _DAYS * 86_400,
         )
+        try:
+            found = await self._thread.run(look, _LIMIT)
+        except TimeoutError:
+            log.warning("the disk does not tell the recent sessions within %g s", _LIMIT)
+            return
         found = tuple(recent for recent in found if recent.session_id not in self._live)
         if found != self.sessions:
             self.sessions = found

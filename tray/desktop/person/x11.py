@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from tray.desktop.person.bounded import Bounded
+from tray.desktop.bounded import Bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
