@@ -485,7 +485,7 @@ SEEN: list[tuple[str, str, str, str]] = [
     ),
     ("15:43:01.0", "web has finished", "Fixed the audit.", "15:43:11"),
     ("15:44:00.3", "docs needs permission", "Bash: make pdf", "15:45:00"),
-    ("15:45:00.3", "docs needs permission", "Bash: make pdf", "15:45:10.3"),
+    ("15:45:00.3", "docs needs permission", "Bash: make pdf", "15:46:00.0"),
     ("15:49:30.3", "api needs permission", "Bash: ./deploy", "15:50:00"),
     (
         "16:20:00.0",

@@ -26,7 +26,8 @@ def session(state: State, reason: Reason | None = None, **fields) -> Observation
 
 
 BLOCKED = session(State.NEEDS_INPUT, Reason.PERMISSION)
-FAILED = session(State.NEEDS_INPUT, Reason.ERROR)
+FAILED = session(State.NEEDS_INPUT, Reason.ERROR, unseen=True)
+SEEN_FAILED = session(State.NEEDS_INPUT, Reason.ERROR)
 JUST_OVER = session(State.NEEDS_INPUT, Reason.TURN_OVER, unseen=True)
 SEEN = session(State.NEEDS_INPUT, Reason.TURN_OVER)
 UNSEEN = session(State.IDLE, unseen=True)
@@ -50,6 +51,7 @@ HEADLESS = session(State.NEEDS_INPUT, Reason.PERMISSION, kind=Kind.HEADLESS)
         ((UNSEEN, WORKING), Look.FINISHED),
         ((SEEN, WORKING), Look.WORKING),
         ((SEEN,), Look.IDLE),
+        ((SEEN_FAILED,), Look.IDLE),
         ((WORKING, IDLE, UNKNOWN), Look.WORKING),
         ((IDLE, UNKNOWN), Look.IDLE),
         ((UNKNOWN, UNKNOWN), Look.UNKNOWN),

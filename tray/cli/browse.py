@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "sessionbell browse                  then type a few letters of a title or project",
+        "sessionbell browse                  then type a few letters",
         "sessionbell browse --root ~/.claude-work",
     )
 )

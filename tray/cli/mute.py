@@ -232,10 +232,8 @@ def _list(roots: Sequence[str], *, as_json: bool) -> int:
         if mutes.sessions or mutes.snoozed:
             _, sessions = look(roots, ignored=True)
             names = {id_of(one): one.name or one.project or "" for one in sessions}
-        for entry in entries(mutes):
-            click.echo(f"{_called(entry, names)}  {when(entry.until, now)}")
-        if mutes == Mutes():
-            click.echo("Nothing is muted.")
+        told = [f"{_called(entry, names)}  {when(entry.until, now)}" for entry in entries(mutes)]
+        click.echo("\n".join(told) or "Nothing is muted.")
     return complain(file.problems)
 
 

@@ -149,7 +149,6 @@ def details(session: Observation, now: float, console: Console) -> RenderableTyp
     facts: tuple[tuple[str, str | Text | None], ...] = (
         ("state", state),
         ("asks" if session.blocking else "detail", asked or session.detail),
-        ("answers", "\n".join(session.ask.options) if session.ask is not None else None),
         ("unseen", "yes: nobody has looked since its turn ended" if session.unseen else None),
         ("running", "\n".join(session.background)),
         ("last said", session.preview),

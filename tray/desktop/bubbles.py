@@ -193,7 +193,7 @@ def compose(
     loudest = max(chosen, key=lambda each: _LOUDNESS.index(each.urgency))
     quiet = name == FIRST
     urgency = Urgency.LOW if quiet else Urgency(loudest.urgency)
-    timeout = -1.0 if quiet else loudest.timeout
+    timeout = 0.0 if quiet else loudest.timeout
     actions = (SHOW, MUTE, SNOOZE) if entry.blocking else (SHOW, MUTE)
     return Bubble(
         id=name,

@@ -182,8 +182,8 @@ GLYPHS: dict[Look, Glyph] = {
     Look.IDLE: Glyph("#858585", None, (Disc((16.0, 16.0), 8.0),)),
     Look.NONE: Glyph("#858585", None, (Arc((16.0, 16.0), 10.4, 3.4),)),
     Look.UNKNOWN: Glyph(
-        "#9a63d8",
-        "#4a2478",
+        "#7d7d7d",
+        "#3c3c3c",
         (_straight((16.0, 1.5), (30.5, 16.0), (16.0, 30.5), (1.5, 16.0)),),
         "#ffffff",
         _QUESTION_MARK,

@@ -91,10 +91,13 @@ class Guide:
         self._recall()
         if self._before is None:
             return Outcome(done=False, message="there is no window of before to go back to")
+        was = before.focused(self._desktop)
         try:
             before.activate(self._before, self._desktop)
         except FocusError as error:
             return Outcome(done=False, message=str(error))
+        # Once more leads to where the person just was.
+        self._remember(self._last or "", was)
         return Outcome(done=True, message="back in the window of before")
 
     def _remember(self, stop: str, was: Before | None) -> None:

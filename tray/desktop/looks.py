@@ -28,10 +28,8 @@ def look_of(session: Observation) -> Look:
         return Look.NONE
     if session.blocking:
         return Look.BLOCKED
-    if session.reason is Reason.ERROR:
-        return Look.FAILED
     if session.unseen:
-        return Look.FINISHED
+        return Look.FAILED if session.reason is Reason.ERROR else Look.FINISHED
     if session.state is State.WORKING:
         return Look.WORKING
     return Look.UNKNOWN if session.state is State.UNKNOWN else Look.IDLE

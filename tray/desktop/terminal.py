@@ -126,6 +126,15 @@ def open_terminal(
         raise TerminalError(f"{program} ended at once with exit code {code}; {_NAME_ANOTHER}")
 
 
+def see_that_it_runs(argv: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Raise `TerminalError` if there is no such program: its terminal would come and go at once."""
+    if shutil.which(argv[0], path=environ.get("PATH")) is None:
+        raise TerminalError(
+            f"{one_line(argv[0], 60)} is not in the PATH that sessionbell was started with;"
+            " start sessionbell from a terminal where it is, or link it into /usr/local/bin"
+        )
+
+
 def _whole(words: Sequence[str]) -> tuple[str, ...]:
     """Complete a terminal that is only named by the option it wants before a command."""
     if len(words) > 1:
