@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import errno
+import fcntl
 import json
 import multiprocessing
 import os
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from tray import mutes
+from tray import mutefile, mutes
 from tray.mutefile import MuteFile
 from tray.mutes import Mute, Mutes, Scope
 from tray.session import Ask, Observation, Reason, State
@@ -350,6 +353,107 @@ def test_where_nothing_can_be_written_a_mute_holds_for_this_process(path: Path) 
     mute_session(file, "ccc", None)
     assert file.problems == ()
     assert list(MuteFile(str(path)).read().sessions) == ["aaa", "bbb", "ccc"]
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another process that holds the lock: the kernel locks open files, not processes."""
+    path.parent.mkdir(exist_ok=True)
+    with open(f"{path}.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.parametrize("on_loop", [True, False])
+def test_a_change_that_met_a_held_lock_holds_and_is_made_later(path: Path, on_loop: bool) -> None:
+    file = MuteFile(str(path), on_loop=on_loop)
+    with locked(path):
+        assert mute_session(file, "aaa", None) == Mutes(sessions={"aaa": None})
+        assert [problem.code for problem in file.problems] == ["mutes"]
+        assert file.changed()
+        # The other one writes, and is read although it still holds the lock.
+        path.write_text('{"version":1,"sessions":{"bbb":null}}')
+        assert file.read() == Mutes(sessions={"aaa": None, "bbb": None})
+    assert MuteFile(str(path)).read() == Mutes(sessions={"bbb": None})
+    assert file.read() == Mutes(sessions={"aaa": None, "bbb": None})
+    assert (file.problems, file.changed()) == ((), False)
+    assert MuteFile(str(path)).read() == file.mutes
+
+
+def test_on_a_loop_neither_the_disk_nor_another_process_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fsync(_: int) -> None:
+        pytest.fail("the disk was waited for")
+
+    slept: list[float] = []
+    clock = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal clock
+        slept.append(seconds)
+        clock += seconds
+
+    monkeypatch.setattr(mutefile.os, "fsync", fsync)
+    monkeypatch.setattr(mutefile.time, "sleep", sleep)
+    monkeypatch.setattr(mutefile.time, "monotonic", lambda: clock)
+    file = MuteFile(str(path), on_loop=True)
+    mute_session(file, "aaa", None)
+    with locked(path):
+        mute_session(file, "bbb", None)
+    assert sum(slept) <= 0.03
+    assert file.read() == MuteFile(str(path)).read() == Mutes(sessions={"aaa": None, "bbb": None})
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_a_file_that_cannot_be_read_just_now_is_left_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    mute_session(MuteFile(str(path)), "aaa", None)
+    file = MuteFile(str(path))
+    before = file.read()
+    real = os.open
+
+    def fails(name: str, *rest: int) -> int:
+        if name == str(path):
+            raise OSError(number, os.strerror(number))
+        return real(name, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mutefile.os, "open", fails)
+        assert file.read() == before
+        (problem,) = file.problems
+        assert problem.code == "mutes-unread"
+        assert os.strerror(number) in problem.message
+        assert file.changed()
+        # Nor is it written over.
+        assert set(mute_session(file, "bbb", None).sessions) == {"aaa", "bbb"}
+        assert "bbb" not in path.read_text()
+    assert sorted(entry.name for entry in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
+    assert file.read() == MuteFile(str(path)).read() == Mutes(sessions={"aaa": None, "bbb": None})
+    assert (file.problems, file.changed()) == ((), False)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_not_put_aside(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.parent.mkdir()
+    path.write_text("{")
+    file = MuteFile(str(path))
+    content = file._content
+
+    def replaced() -> Mutes:
+        try:
+            return content()
+        finally:
+            path.write_text('{"version":1,"sessions":{"aaa":null}}')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file, "_content", replaced)
+        assert file.read() == Mutes()
+    assert file.changed()
+    assert file.read() == Mutes(sessions={"aaa": None})
+    assert file.problems == ()
 
 
 def test_a_link_stays_one(path: Path, tmp_path: Path) -> None:
