@@ -55,6 +55,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     shutil.rmtree(root)
 
 
+def clean() -> dict[str, str]:
+    """Return the environment without what makes Python compile its modules at each start."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def timed(command: Sequence[str], environment: dict[str, str]) -> Run:
     began = time.perf_counter()
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
@@ -93,7 +98,7 @@ def cpu(runs: Sequence[Run]) -> float:
 def test_history(tree: Tree, tmp_path: Path, report: Callable[[str], None]) -> None:
     """`SESSIONBELL_AGENT_SDK` names a Python that has `claude_agent_sdk`, to compare with."""
     cache = tmp_path / "cache"
-    environment = os.environ | {"XDG_CACHE_HOME": str(cache), "CLAUDE_CONFIG_DIR": str(tree.root)}
+    environment = clean() | {"XDG_CACHE_HOME": str(cache), "CLAUDE_CONFIG_DIR": str(tree.root)}
     ours = [*SESSIONBELL, "history", "--json", "--limit", "0", "--root", str(tree.root)]
     listing = "import claude_agent_sdk as s, time; b = time.perf_counter(); n = len(s.list_sessions"
     listing += "()); print(time.perf_counter() - b, n)"
@@ -155,7 +160,7 @@ def test_history(tree: Tree, tmp_path: Path, report: Callable[[str], None]) -> N
 def test_search(tree: Tree, tmp_path: Path, report: Callable[[str], None], words: str) -> None:
     if shutil.which("rg") is None:
         pytest.skip("no ripgrep")
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = clean() | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     commands: dict[str, Sequence[str]] = {
         "ours": [*SESSIONBELL, "history", "--search", words, "--json", "--root", str(tree.root)],
         "rg": ["rg", "--ignore-case", "--fixed-strings", words, str(tree.root / "projects")],
