@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LINE = 200
 """Characters of a title or prompt in a list."""
+_TEXTS = ("custom_title", "ai_title", "last_prompt", "summary", "first_prompt", "tag")
 _GROWING = 2 * 86_400.0
 """Seconds since it was last written to within which a file is taken to grow further: of others
 no checksum is made, and they are counted from their beginning if they do."""
@@ -156,15 +157,12 @@ def _check(descriptor: int, start: int, end: int, checksum: int) -> int:
 
 
 def _clean(tally: Tally) -> Tally:
-    return replace(
-        tally,
-        custom_title=one_line(tally.custom_title, LINE),
-        ai_title=one_line(tally.ai_title, LINE),
-        last_prompt=one_line(tally.last_prompt, LINE),
-        summary=one_line(tally.summary, LINE),
-        first_prompt=one_line(tally.first_prompt, LINE),
-        tag=one_line(tally.tag, LINE),
-    )
+    cleaned = replace(tally)
+    for name in _TEXTS:
+        text = getattr(cleaned, name)
+        if text:
+            setattr(cleaned, name, one_line(text, LINE))
+    return cleaned
 
 
 def _created(descriptor: int) -> float | None:
