@@ -240,6 +240,35 @@ def test_a_session_found_idle_and_unseen_is_no_news() -> None:
     assert run.track.alert is None
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "known"),
+    [
+        (None, None, None),
+        (-5.0, None, -5.0),
+        (-5.0, 30.0, 30.0),
+        (-5.0, 30.9, 30.9),
+        (-5.0, 3600.0, -5.0),
+        (3600.0, None, None),
+        (3600.0, 20.0, 20.0),
+    ],
+)
+def test_an_act_that_is_still_to_come_is_none(first, then, known) -> None:
+    def at(seconds: float | None) -> float | None:
+        return None if seconds is None else WALL + 100 + seconds
+
+    run = Run(replace(WORKING, last_act=at(first)))
+    run.see(replace(WORKING, last_act=at(then)), after=30)
+    assert run.track.last_act == at(known)
+
+
+def test_an_act_from_before_the_clock_was_set_back_is_forgotten() -> None:
+    run = Run(replace(WORKING, last_act=WALL))
+    assert run.track.last_act == WALL
+    earlier = Snapshot(WALL - 3600, (replace(WORKING, last_act=WALL),))
+    tracked, _ = step(run.tracked, earlier, run.now + 1)
+    assert tracked.tracks[0].last_act is None
+
+
 def test_an_answer_is_an_act_of_the_person() -> None:
     run = Run(replace(WORKING, last_act=7.0))
     run.see(replace(asks("s1"), last_act=7.0), after=30)

@@ -476,6 +476,25 @@ def test_a_turn_marked_as_seen_is_seen_until_the_next_one_ends():
     assert mutes.looked_at(marked, replace(FINISHED, session_id="two")).unseen
 
 
+@pytest.mark.parametrize(
+    ("mark", "ended", "unseen"),
+    [
+        (100.0, 100.0, False),
+        (100.0, 101.0, True),
+        # The clock was set back since: each later turn seems to have ended before the mark.
+        (3700.0, 101.0, True),
+        (3700.0, 3699.9, True),
+        (None, 100.0, True),
+    ],
+)
+def test_a_mark_is_about_that_very_turn(mark, ended, unseen):
+    marked = Mutes(seen={} if mark is None else {"one": mark})
+    turn = replace(FINISHED, turn_ended_at=ended)
+    assert mutes.looked_at(marked, turn).unseen is unseen
+    again = mutes.mark_seen(marked, [turn])
+    assert not mutes.looked_at(again, turn).unseen
+
+
 def test_marking_again_changes_nothing():
     marked = mutes.mark_seen(Mutes(), [FINISHED])
     assert mutes.mark_seen(marked, [FINISHED]) is marked

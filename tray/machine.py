@@ -43,6 +43,8 @@ DEATH_HOLD = 1.0
 """Seconds for a client that exits by itself to remove its record."""
 EXIT_LAG = 0.5
 """Seconds for which a client may live on after it has removed its record (0.36 s seen)."""
+ACT_LEEWAY = 1.0
+"""Seconds by which an act may seem to come after the snapshot that has it."""
 ENDED_FOR = 600.0
 """Seconds for which a session that ended uncleanly stays listed."""
 
@@ -198,7 +200,9 @@ class _Former:
 def _follow(
     before: Track | None, session: Observation, at: float, now: float, holds: Holds, *, first: bool
 ) -> Track:
-    last_act = _latest(session.last_act, before.last_act if before else None)
+    acts = (session.last_act, before.last_act if before else None)
+    # What is to come was noted before the clock was set back, and says nothing about the present.
+    last_act = _latest(*(act for act in acts if act is not None and act <= at + ACT_LEEWAY))
     if before is not None and before.session.blocking and not session.blocking:
         last_act = _latest(last_act, at)
     kept = before.alert if before is not None else None

@@ -57,7 +57,7 @@ class Mutes(msgspec.Struct, frozen=True):
     snoozed: dict[str, float] = {}
     """Single asks (`<session id>/<ask id>`) that come back then."""
     seen: dict[str, float] = {}
-    """By session id: the person took note of every turn that had ended by then."""
+    """By session id: the person took note of the turn that ended then."""
 
 
 class Mute(msgspec.Struct, frozen=True):
@@ -192,7 +192,7 @@ def mark_seen(mutes: Mutes, sessions: Iterable[Observation]) -> Mutes:
         for session in sessions
         if session.unseen and session.turn_ended_at is not None
     }
-    if all(mutes.seen.get(key, 0.0) >= end for key, end in ends.items()):
+    if all(mutes.seen.get(key) == end for key, end in ends.items()):
         return mutes
     return replace(mutes, seen={**mutes.seen, **ends})
 
@@ -201,7 +201,8 @@ def looked_at(mutes: Mutes, session: Observation) -> Observation:
     """Return `session` as it is for a person who has marked turns as seen."""
     if not session.unseen or session.turn_ended_at is None:
         return session
-    if mutes.seen.get(id_of(session), 0.0) < session.turn_ended_at:
+    # Not what ended before the mark: a clock that was set back is behind it for a while.
+    if mutes.seen.get(id_of(session)) != session.turn_ended_at:
         return session
     return replace(session, unseen=False)
 

@@ -19,6 +19,8 @@ _ENDING = 600.0
 """Seconds that may pass between a turn's last line and its end, while Stop hooks run. A status
 that is younger changed for another reason: a background shell came to its end, a dialog was
 closed."""
+_LEEWAY = 1.0
+"""Seconds by which a keystroke may seem to come after the look that found it."""
 
 
 def judge_turn(facts: Facts, source: Source, over_since: float | None = None) -> Verdict:
@@ -73,6 +75,9 @@ def last_act(facts: Facts) -> float | None:
 
 
 def _unseen(facts: Facts, ended_at: float | None) -> bool:
-    # The kernel rounds a keystroke's time down, so one that counts was certainly later.
+    # The kernel rounds a keystroke's time down, so one that counts was certainly later; one that
+    # is still to come is from before the clock was set back.
     key = facts.tty_access
-    return not (key is not None and ended_at is not None and key >= ended_at)
+    if key is None or ended_at is None or key > facts.now + _LEEWAY:
+        return True
+    return key < ended_at
