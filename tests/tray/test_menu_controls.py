@@ -492,3 +492,8 @@ def test_the_menu_reads_no_files(monkeypatch: pytest.MonkeyPatch):
     for name in ("open", "stat", "listdir", "scandir"):
         monkeypatch.setattr(os, name, refused)
     build(asks(), recent=(Recent("i", "/r", "/r/a", NOON, "/gone", "t"),))
+
+
+def test_quiet_hours_are_seen_in_the_menu():
+    entries = menu.build((), (), 0.0, controls=menu.Controls(quiet_until="07:30"))
+    assert "Quiet hours until 07:30" in [entry.label for entry in entries]

@@ -272,12 +272,17 @@ class _App:
             wall=wall,
             settings=settings,
             mutes=self._mutes.mutes,
-            quiet=is_quiet(settings.quiet_hours, dt.datetime.fromtimestamp(wall)),  # noqa: DTZ006
+            quiet=self._quiet(wall),
             present=self._watcher.present,
             locked=person.locked,
             away=person.away,
             inhibited=person.inhibited,
         )
+
+    def _quiet(self, wall: float) -> bool:
+        # Quiet hours are meant in local time.
+        local = dt.datetime.fromtimestamp(wall)  # noqa: DTZ006
+        return is_quiet(self._settings.settings.quiet_hours, local)
 
     def _token(self, bubble: Bubble) -> str | None:
         return self._notifier.take_token(bubble)
@@ -322,12 +327,14 @@ class _App:
         settings, mutes = self._settings.settings, expired(self._mutes.mutes, now)
         problems = self._problems(update, stalled=stalled)
         counted = looks.counted(sessions, settings.sessions)
-        silent = everything_muted(mutes, now) or not settings.notifications
+        quiet = self._quiet(now)
+        silent = everything_muted(mutes, now) or not settings.notifications or quiet
         controls = menu.Controls(
             mutes=mutes,
             settings=settings,
             autostart=self._control.autostart,
             recent=self._recent.sessions,
+            quiet_until=settings.quiet_hours.end if quiet else "",
         )
         self._icon.show(
             looks.look(counted, healthy=not stalled),

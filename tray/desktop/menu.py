@@ -49,6 +49,8 @@ class Controls(msgspec.Struct, frozen=True):
     autostart: bool | None = None
     """Whether it starts at login; `None`: cannot be told."""
     recent: tuple[Recent, ...] = ()
+    quiet_until: str = ""
+    """The time of day at which quiet hours end; empty: these are none."""
     version: str = __version__
     page: str = ""
     """Where the project is at home."""
@@ -99,7 +101,7 @@ def _controls(
     yield _recent_menu(controls.recent, now)
     yield Entry("all-seen", "Mark all seen", enabled=unseen, action=Action.MARK_ALL_SEEN)
     yield Entry("above-settings", separator=True)
-    yield mute_menu(ranked, named, now, mutes)
+    yield mute_menu(ranked, named, now, mutes, controls.quiet_until)
     yield settings_menu(controls.settings)
     yield autostart_line(controls.autostart)
     yield about_menu(controls.version, controls.page)

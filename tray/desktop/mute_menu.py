@@ -49,9 +49,16 @@ def durations(
 
 
 def mute_menu(
-    sessions: Sequence[Observation], names: Sequence[str], now: float, mutes: Mutes
+    sessions: Sequence[Observation],
+    names: Sequence[str],
+    now: float,
+    mutes: Mutes,
+    quiet_until: str = "",
 ) -> Entry:
-    """Return the submenu `Mute`; `names` are those of `sessions`, `mutes` holds none ended."""
+    """Return the submenu `Mute`; `names` are those of `sessions`, `mutes` holds none ended.
+
+    `quiet_until` is the time of day at which quiet hours end, where these are some.
+    """
     by_id = {id_of(one): name for one, name in zip(sessions, names, strict=True)}
     by_id |= {ask: name for one, name in zip(sessions, names, strict=True) if (ask := ask_of(one))}
     lines = [*durations("mute", Scope.EVERYTHING, "")]
@@ -63,7 +70,9 @@ def mute_menu(
         rest = f"{len(muted) - _TOLD} more"
         lines.append(Entry("mute:more", rest, enabled=False))
     label = "Mute"
-    if mutes.everything:
+    if quiet_until:
+        label = f"Quiet hours until {quiet_until}"
+    elif mutes.everything:
         label = f"Muted {until(mutes.everything[0], now)}"
     elif muted:
         label = f"Mute ({len(muted)} muted)"

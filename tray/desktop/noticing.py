@@ -10,8 +10,8 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from tray.desktop.bounded import Bounded
 from tray.desktop.guide import find_way
-from tray.desktop.person.bounded import Bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
