@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import threading
+import socket
 import time
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import Xlib.error
-from Xlib import X, Xatom, display
+from Xlib import X, Xatom
 from Xlib.protocol import event
 
+from tray.desktop.focus import x11_server
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.system.processes import is_alive
 from tray.untrusted import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 _PAGER = 2
 """Source indication of `_NET_ACTIVE_WINDOW`: the person's own wish, not an application's."""
@@ -27,35 +27,25 @@ _PATIENCE = 1.0
 """Seconds for the window manager to give the window the focus."""
 _Window = Any
 """python-xlib's `Window`; it has no types."""
-_ERRORS = (Xlib.error.XError, Xlib.error.ConnectionClosedError, OSError)
+
+
+class Window(NamedTuple):
+    """A window, as it describes itself."""
+
+    id: int
+    pid: int | None
+    title: str
+    machine: str | None = None
+    """The host of its program, as that calls itself; `None` if it does not tell."""
 
 
 class Screen:
-    """One connection to the X server."""
+    """What we ask of an X server."""
 
-    def __init__(self, name: str) -> None:
-        """Connect; raises `FocusError`."""
-        try:
-            self._display = display.Display(name)
-        except (Xlib.error.DisplayError, OSError) as error:
-            raise FocusError(f"the X server {name} cannot be reached ({error})") from None
-        # Else it prints what it hears of windows that have just gone.
-        self._display.set_error_handler(lambda *_: None)
-        self._root = self._display.screen().root
-
-    def answers(self) -> bool:
-        """Whether the server is still there; disconnects if not."""
-        try:
-            self._display.sync()
-        except _ERRORS:
-            self.close()
-            return False
-        return True
-
-    def close(self) -> None:
-        """Disconnect."""
-        with suppress(*_ERRORS):
-            self._display.close()
+    def __init__(self, display: Any) -> None:  # noqa: ANN401 - python-xlib has no types
+        """Ask through python-xlib's `display`."""
+        self._display = display
+        self._root = display.screen().root
 
     def windows(self) -> list[int]:
         """Return the windows that the window manager manages."""
@@ -66,16 +56,21 @@ class Screen:
         found = self._get(self._window(window), "_NET_WM_PID")
         return found[0] if found else None
 
+    def machine(self, window: int) -> str | None:
+        """Return the host of the program that owns a window; `None` if that is not told."""
+        found = self._get(self._window(window), "WM_CLIENT_MACHINE")
+        return _text(found) or None
+
     def title(self, window: int) -> str:
         """Return a window's title, for people."""
         found = self._get(self._window(window), "_NET_WM_NAME")
         if not found:
             found = self._get(self._window(window), "WM_NAME")
-        return (
-            bytes(found).decode("utf-8", "replace")
-            if isinstance(found, bytes)
-            else str(found or "")
-        )
+        return _text(found)
+
+    def describe(self, window: int) -> Window:
+        """Return what a window tells of itself."""
+        return Window(window, self.pid(window), self.title(window), self.machine(window))
 
     @property
     def focused(self) -> int | None:
@@ -173,7 +168,9 @@ class WindowSpot:
         """Raise the window and give it the focus."""
         _check(self._hint)
         with connected(self._name) as screen:
-            if screen.pid(self.window) not in (None, self._hint.pid):
+            if screen.pid(self.window) not in (None, self._hint.pid) or not is_of(
+                screen.machine(self.window), socket.gethostname()
+            ):
                 raise FocusError("the window belongs to another program by now")
             screen.activate(self.window)
 
@@ -187,30 +184,44 @@ class _Layer:
         if not isinstance(place, WindowHint) or not name:
             return None
         with connected(name) as screen:
-            window = choose(
-                place, [(one, screen.pid(one), screen.title(one)) for one in screen.windows()]
-            )
+            found = [screen.describe(one) for one in screen.windows()]
+            window = choose(place, found, socket.gethostname())
             if window is None:
                 return None
             title = one_line(screen.title(window), 60)
         return WindowSpot(name, window, place, f'the window "{title}"')
 
 
-def choose(hint: WindowHint, windows: list[tuple[int, int | None, str]]) -> int | None:
-    """Return which of `windows` (id, process, title) `hint` means; `None` if that is not certain.
+def choose(hint: WindowHint, windows: Sequence[Window], host: str) -> int | None:
+    """Return which of `windows` `hint` means; `None` if that is not certain.
 
-    Pure. A window of another process is never meant; one without a process only if its very id
+    Pure. A window of another process is never meant, nor one of a program on another machine
+    than ours, `host`, where process ids mean others; one without a process only if its very id
     is told.
     """
-    own = [one for one in windows if hint.pid is not None and one[1] == hint.pid]
+    here = [one for one in windows if is_of(one.machine, host)]
+    own = [one for one in here if hint.pid is not None and one.pid == hint.pid]
     if hint.xid is not None:
-        for window, pid, _ in windows:
-            if window == hint.xid and pid in (None, hint.pid):
-                return window
+        for window in here:
+            if window.id == hint.xid and window.pid in (None, hint.pid):
+                return window.id
     if len(own) == 1:
-        return own[0][0]
-    named = [one for one in own if hint.title is not None and one[2] == hint.title]
-    return named[0][0] if len(named) == 1 else None
+        return own[0].id
+    named = [one for one in own if hint.title is not None and one.title == hint.title]
+    return named[0].id if len(named) == 1 else None
+
+
+def is_of(machine: str | None, host: str) -> bool:
+    """Whether a window's `WM_CLIENT_MACHINE` names `host`, or nothing.
+
+    Pure. Each of the two may come with its domain or without.
+    """
+    if machine is None:
+        return True
+    theirs, ours = machine.casefold(), host.casefold()
+    if "." in theirs and "." in ours:
+        return theirs == ours
+    return theirs.partition(".")[0] == ours.partition(".")[0]
 
 
 def focused(desktop: Mapping[str, str]) -> int | None:
@@ -230,31 +241,13 @@ def activate(window: int, desktop: Mapping[str, str]) -> None:
         screen.activate(window)
 
 
-_idle: dict[str, Screen] = {}
-"""Connections kept for the next request, by server: to make one takes 20 ms."""
-_lock = threading.Lock()
-
-
-@contextmanager
-def connected(name: str) -> Iterator[Screen]:
+def connected(name: str) -> AbstractContextManager[Screen]:
     """Have a connection to an X server for a few requests; what fails there is a `FocusError`."""
-    with _lock:
-        screen = _idle.pop(name, None)
-    if screen is None or not screen.answers():
-        screen = Screen(name)
-    kept = True
-    try:
-        yield screen
-    except _ERRORS as error:
-        kept = False
-        raise FocusError(
-            f"the window is gone, or the X server is ({type(error).__name__})"
-        ) from None
-    finally:
-        with _lock:
-            spare = _idle.setdefault(name, screen) is not screen if kept else True
-        if spare:
-            screen.close()
+    return x11_server.connected(name, Screen)
+
+
+def _text(found: Any) -> str:  # noqa: ANN401 - of any type
+    return bytes(found).decode("utf-8", "replace") if isinstance(found, bytes) else str(found or "")
 
 
 def _check(hint: WindowHint) -> None:
