@@ -1,7 +1,7 @@
 """What a person asks for, in the menu, on a bubble or over the bus, and the doing of it.
 
 Lives on the application's loop. What takes long (a program, a window system, the disk) is done
-on a thread; what came of it is said in a bubble.
+on a thread and may hang there; what came of it is said in a bubble.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tray import configedit
 from tray.configfile import ConfigError
 from tray.desktop import autostart, clipboard
 from tray.desktop.autostart import AutostartError
+from tray.desktop.bounded import Bounded
 from tray.desktop.bubbles import MUTE, SHOW, SNOOZE
 from tray.desktop.entry import Action, ends_at
 from tray.desktop.guide import Guide
@@ -29,11 +30,12 @@ from tray.history.resuming import resume_environment
 from tray.mutes import Scope, ask_of, id_of, mark_seen, mute, unmute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from tray.configfile import SettingsFile
     from tray.desktop.alerts import Bubble
     from tray.desktop.entry import Entry
+    from tray.desktop.focus.route import Outcome
     from tray.desktop.recent import RecentSessions
     from tray.mutefile import MuteFile
     from tray.mutes import Mutes
@@ -45,6 +47,14 @@ MUTE_FOR = 3600.0
 """Seconds for which a bubble's button mutes its session."""
 SNOOZE_FOR = 1800.0
 """Seconds for which a bubble's button snoozes an ask."""
+_LIMIT = 10.0
+"""Seconds for which anything that is asked for is waited for; what is called has limits of its
+own, which are shorter."""
+_SAVED_WITHIN = 0.5
+"""Seconds at the end for a change of the settings that is under way."""
+_PROGRAMS = 4
+"""Programs that are started, and files that are opened, at the same time."""
+_NO_WAY = "a terminal or the desktop does not answer"
 
 
 class Controller:
@@ -80,13 +90,18 @@ class Controller:
         self._end = end
         self._log_path = log_path
         self._guide = Guide(os.environ, folder)
+        self._ways = Bounded("ways")
+        self._programs = Bounded("programs", _PROGRAMS)
+        self._files = Bounded("settings-file")
         self._tasks: set[asyncio.Task[None]] = set()
         self.autostart: bool | None = None
         """Whether the application starts at login; `None`: cannot be told."""
         self._read_autostart()
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Give up what is under way, but for what the person has just set."""
+        if self._files.busy and self._tasks:
+            await asyncio.wait(self._tasks, timeout=_SAVED_WITHIN)
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -185,7 +200,10 @@ class Controller:
 
     async def focus(self, session: Observation, token: str) -> tuple[bool, str]:
         """Go to `session`; return whether that was done, and one line about it."""
-        outcome = await asyncio.to_thread(self._guide.go, session, token or None)
+        try:
+            outcome = await self._lead(session, token or None)
+        except TimeoutError:
+            return False, _NO_WAY
         if outcome.done:
             self.mark_seen((session,))
         return outcome.done, outcome.message
@@ -199,13 +217,20 @@ class Controller:
 
     async def focus_back(self) -> tuple[bool, str]:
         """Go to the window of before."""
-        outcome = await asyncio.to_thread(self._guide.back)
+        try:
+            outcome = await self._ways.run_in_turn(self._guide.back, _LIMIT)
+        except TimeoutError:
+            return False, _NO_WAY
         return outcome.done, outcome.message
 
     # How.
 
     async def _go(self, session: Observation, token: str | None) -> None:
-        outcome = await asyncio.to_thread(self._guide.go, session, token)
+        try:
+            outcome = await self._lead(session, token)
+        except TimeoutError:
+            self._tell(message(session, "The way to", _NO_WAY))
+            return
         if outcome.done:
             self.mark_seen((session,))
             if outcome.seek:
@@ -215,13 +240,27 @@ class Controller:
             cwd = session.cwd or os.environ.get("HOME", "/")
             environ = resume_environment(session.config_root, os.environ)
             try:
-                await asyncio.to_thread(
-                    open_terminal, outcome.argv, cwd, environ, self._settings.settings.terminal
-                )
+                await self._open_terminal(outcome.argv, cwd, environ)
             except TerminalError as error:
                 await self._copy(session, shlex.join(outcome.argv), "command", cause=str(error))
             return
         self._tell(message(session, "The way to", outcome.message))
+
+    async def _lead(self, session: Observation, token: str | None) -> Outcome:
+        """Go to `session`; raises `TimeoutError`."""
+        return await self._ways.run_in_turn(lambda: self._guide.go(session, token), _LIMIT)
+
+    async def _open_terminal(
+        self, argv: Sequence[str], cwd: str, environ: Mapping[str, str]
+    ) -> None:
+        """Open a terminal; raises `TerminalError`."""
+        setting = self._settings.settings.terminal
+        try:
+            await self._programs.run_in_turn(
+                lambda: open_terminal(argv, cwd, environ, setting), _LIMIT
+            )
+        except TimeoutError:
+            raise TerminalError(f"a terminal does not start within {_LIMIT:g} s") from None
 
     async def _resume(self, session_id: str) -> None:
         recent = self._recent.find(session_id)
@@ -229,9 +268,7 @@ class Controller:
             return
         how = resumption(recent, os.environ)
         try:
-            await asyncio.to_thread(
-                open_terminal, how.argv, how.cwd, how.environ, self._settings.settings.terminal
-            )
+            await self._open_terminal(how.argv, how.cwd, how.environ)
         except TerminalError as error:
             command = f"cd {shlex.quote(how.cwd)} && {shlex.join(how.argv)}"
             await self._copy(None, command, "command", cause=str(error))
@@ -248,7 +285,7 @@ class Controller:
 
     async def _set(self, key: str, value: bool | float) -> None:  # noqa: FBT001 - a setting's
         try:
-            await asyncio.to_thread(configedit.change, {key: value}, self._settings.path)
+            await self._edit(lambda: configedit.change({key: value}, self._settings.path))
         except ConfigError as error:
             self._tell(
                 message(None, "The setting was not changed", f"{self._settings.path}: {error}")
@@ -271,11 +308,18 @@ class Controller:
             log.warning("whether sessionbell starts at login cannot be told", exc_info=True)
             self.autostart = None
 
+    async def _edit(self, change: Callable[[], object]) -> None:
+        """Change the settings file; raises `ConfigError` and whatever `change` does."""
+        try:
+            await self._files.run_in_turn(change, _LIMIT)
+        except TimeoutError:
+            raise ConfigError("the disk does not answer") from None
+
     async def _open_settings(self) -> None:
         path = self._settings.path
         try:
             with contextlib.suppress(FileExistsError):
-                await asyncio.to_thread(configedit.create, path)
+                await self._edit(lambda: configedit.create(path))
         except ConfigError as error:
             self._tell(message(None, "The settings file", str(error)))
             return
@@ -283,9 +327,10 @@ class Controller:
 
     async def _open(self, path: str) -> None:
         try:
-            await asyncio.to_thread(open_path, path, os.environ)
-        except OpenError as error:
-            await self._copy(None, path, "path", cause=str(error))
+            await self._programs.run_in_turn(lambda: open_path(path, os.environ), _LIMIT)
+        except (OpenError, TimeoutError) as error:
+            cause = str(error) if isinstance(error, OpenError) else f"{path} cannot be opened now"
+            await self._copy(None, path, "path", cause=cause)
 
     def _update(self, change: Callable[[Mutes], Mutes]) -> None:
         self._mutes.update(change)
