@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
@@ -14,6 +16,9 @@ from tray.desktop.quiet import is_quiet, next_change
 from tray.machine import Alert, AlertKind, Track, Tracked
 from tray.mutes import Mutes
 from tray.session import Ask, Observation, Reason, State, TurnEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 WALL = 1_800_000_000.0
 
@@ -115,6 +120,42 @@ def test_quiet_hours_go_over_midnight() -> None:
     quiet = [hour for hour in range(24) if is_quiet(hours, day.replace(hour=hour))]
     assert quiet == [0, 1, 2, 3, 4, 5, 6, 22, 23]
     assert next_change(hours, day.replace(hour=23)) == dt.datetime.fromisoformat("2026-03-02T07:00")
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize(
+    ("start", "end", "now", "quiet", "change"),
+    [
+        # On 25 October 2026 the hour from 2 to 3 came twice: at +02:00, then at +01:00.
+        ("22:00", "02:30", "2026-10-25T01:50+02:00", True, "2026-10-25T02:30+02:00"),
+        ("22:00", "02:30", "2026-10-25T02:40+02:00", False, "2026-10-25T02:00+01:00"),
+        ("22:00", "02:30", "2026-10-25T02:10+01:00", True, "2026-10-25T02:30+01:00"),
+        ("22:00", "02:30", "2026-10-25T02:40+01:00", False, "2026-10-25T22:00+01:00"),
+        ("02:10", "02:50", "2026-10-25T02:20+01:00", True, "2026-10-25T02:50+01:00"),
+        ("02:10", "02:50", "2026-10-25T02:55+01:00", False, "2026-10-26T02:10+01:00"),
+        # On 29 March it was left out.
+        ("22:00", "02:30", "2026-03-29T01:40+01:00", True, "2026-03-29T03:00+02:00"),
+        ("02:30", "07:00", "2026-03-29T01:40+01:00", False, "2026-03-29T03:00+02:00"),
+        ("02:10", "02:50", "2026-03-29T01:40+01:00", False, "2026-03-30T02:10+02:00"),
+        ("22:00", "07:00", "2026-03-28T23:00+01:00", True, "2026-03-29T07:00+02:00"),
+    ],
+)
+def test_quiet_hours_change_also_where_clocks_do(start, end, now, quiet, change) -> None:
+    hours = QuietHours(start=start, end=end)
+    local = dt.datetime.fromisoformat(now).astimezone().replace(tzinfo=None)
+    assert is_quiet(hours, local) is quiet
+    found = next_change(hours, local)
+    assert found is not None
+    assert found.timestamp() == dt.datetime.fromisoformat(change).timestamp()
 
 
 def finished(key: str = "9") -> Track:
