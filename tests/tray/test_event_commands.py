@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from tray.config import EVENTS, Alerts, AlertSettings, Settings
 from tray.desktop import event_commands
@@ -113,6 +114,27 @@ def test_hostile_text_is_one_capped_line() -> None:
     assert found["SESSIONBELL_DETAIL"].startswith("ab c")
     assert found["SESSIONBELL_PROJECT"] == "$(reboot)"
     assert all(value.isprintable() and len(value) <= 500 for value in found.values())
+
+
+@pytest.mark.parametrize(
+    ("path", "told_as"),
+    [
+        ("/src/my  project", "/src/my  project"),
+        (" /src/ends in a blank ", " /src/ends in a blank "),
+        ("/src/ü", "/src/ü"),
+        ("/" + "x" * 4000, "/" + "x" * 4000),
+        ("/src/a\nb", ""),
+        ("/src/\x1b[31mred", ""),
+        ("/src/\u202eabc", ""),
+        ("/src/\udcff", ""),
+        ("/" + "x" * 5000, ""),
+        (None, ""),
+    ],
+)
+def test_a_path_is_the_very_one_or_none(path: str | None, told_as: str) -> None:
+    session = replace(SESSION, cwd=path, transcript=path)
+    found = environment(told(session=session), {})
+    assert (found["SESSIONBELL_CWD"], found["SESSIONBELL_TRANSCRIPT"]) == (told_as, told_as)
 
 
 @pytest.mark.asyncio

@@ -40,8 +40,10 @@ _GRACE_AT_CLOSE = 0.3
 """The same where the application ends: it is waited for."""
 _KILLED_WITHIN = 0.5
 """Seconds for which a killed program is waited for: on a broken file system it may stay."""
-_TEXT, _PATH = 500, 4096
+_TEXT = 500
 """Characters of a variable at most."""
+_LONGEST = 4096
+"""Characters of a path at most, as the kernel has it."""
 _LOGGED = 2000
 """Characters of a program's output in the log."""
 
@@ -71,14 +73,14 @@ def environment(told: Told, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return a program's environment: the tray's own, and what was told.
 
     Every value is one printable line; what is not known is empty, so that a script may rely on
-    each. Nothing in it makes a Claude Code that the program starts think it is nested.
+    each. A path is whole and as it is, or empty: any change would make it another's. Nothing in
+    it makes a Claude Code that the program starts think it is nested.
     """
     session = told.session
     own = {
         "EVENT": told.event,
         "TITLE": told.title,
         "PROJECT": session.project,
-        "CWD": session.cwd,
         "BRANCH": session.branch,
         "WORKTREE": session.worktree,
         "SESSION_ID": session.session_id,
@@ -90,18 +92,22 @@ def environment(told: Told, inherited: Mapping[str, str]) -> dict[str, str]:
         "KIND": session.kind.value,
         "PID": str(session.pid) if session.pid is not None else None,
         "TTY": session.tty,
-        "TRANSCRIPT": session.transcript,
     }
     kept = {
         name: value
         for name, value in inherited.items()
         if name != "CLAUDECODE" and not name.startswith(("CLAUDE_CODE_", "SESSIONBELL_"))
     }
-    paths = ("CWD", "TRANSCRIPT")
-    return kept | {
-        f"SESSIONBELL_{name}": one_line(value or "", _PATH if name in paths else _TEXT)
-        for name, value in own.items()
-    }
+    paths = {"CWD": session.cwd, "TRANSCRIPT": session.transcript}
+    return (
+        kept
+        | {f"SESSIONBELL_{name}": one_line(value or "", _TEXT) for name, value in own.items()}
+        | {f"SESSIONBELL_{name}": _path(value or "") for name, value in paths.items()}
+    )
+
+
+def _path(path: str) -> str:
+    return path if path.isprintable() and len(path) <= _LONGEST else ""
 
 
 class EventCommands:
