@@ -130,7 +130,7 @@ EMPTY_KEYS = [
 ]
 
 
-@pytest.mark.parametrize("key", EMPTY_KEYS)
+@pytest.mark.parametrize("key", sorted(EMPTY_KEYS))
 def test_no_key_does_anything_to_a_session_where_there_is_none(key: str) -> None:
     state, _ = step(State(), Loaded(Catalog(), whole=True))
     state, effect = press(state, key)
