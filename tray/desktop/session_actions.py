@@ -100,8 +100,10 @@ def _in_full(session: Observation, key: str) -> Iterator[Entry]:
     """Say all of what a session asks, failed with or said last."""
     ask = session.ask
     if ask is not None and (ask.text or ask.options):
-        options = (f"• {one_line(option, 200)}" for option in ask.options)
-        text = "\n".join((ask.text or "", *options))
+        said = ask.text or ""
+        # Most texts name them already, with what each means.
+        options = (f"• {one_line(one, 200)}" for one in ask.options if one not in said)
+        text = "\n".join((said, *options))
         asked = ask.id
     else:
         finished = session.unseen or session.state is State.NEEDS_INPUT
