@@ -28,6 +28,7 @@ from tray.desktop.recent import resumption
 from tray.desktop.terminal import TerminalError, open_terminal
 from tray.history.resuming import resume_environment
 from tray.mutes import Scope, ask_of, id_of, mark_seen, mute, unmute
+from tray.untrusted import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -147,8 +148,8 @@ class Controller:
                 self._start(self._open(session.cwd))
             case Action.COPY_ID if session.session_id is not None:
                 self._start(self._copy(session, session.session_id, "session id"))
-            case Action.COPY_RESUME if session.session_id is not None:
-                command = f"claude --resume {shlex.quote(session.session_id)}"
+            case Action.COPY_RESUME if (known := identifier(session.session_id)) is not None:
+                command = f"claude --resume {known}"
                 if session.cwd:
                     command = f"cd {shlex.quote(session.cwd)} && {command}"
                 self._start(self._copy(session, command, "command"))
@@ -170,7 +171,7 @@ class Controller:
             self.clicked(bubble, token)
         elif session is not None and action == MUTE.key:
             self.mute(Scope.SESSION, id_of(session), time.time() + MUTE_FOR)
-        elif session is not None and action == SNOOZE.key:
+        elif session is not None and action == SNOOZE.key and _tells(bubble, session):
             self.snooze(session, time.time() + SNOOZE_FOR)
 
     # The bus (and all others).
@@ -352,3 +353,10 @@ class Controller:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("what was asked for failed", exc_info=error)
             self._tell(message(None, "That failed", "see the log: sessionbell doctor"))
+
+
+def _tells(bubble: Bubble, session: Observation) -> bool:
+    """Whether `bubble` is about what `session` asks now: a snooze is not for the next ask."""
+    return session.ask is not None and any(
+        ask.endswith(f"/{session.ask.id}") for ask in bubble.asks
+    )
