@@ -269,6 +269,23 @@ def test_an_act_from_before_the_clock_was_set_back_is_forgotten() -> None:
     assert tracked.tracks[0].last_act is None
 
 
+@pytest.mark.parametrize("session", [WORKING, IDLE, asks("s1"), over(5.0)])
+@pytest.mark.parametrize("leftover", [frozenset(), frozenset({"/r/1.json"})])
+@pytest.mark.parametrize("key", ["1:1", "job:1"])
+def test_a_session_that_is_to_be_ignored_lives_on_unseen(session, leftover, key) -> None:
+    run = Run(session)
+    # It may have become a background job meanwhile, whose front it was.
+    ignored = frozenset({key, "1:1"})
+    at = WALL + run.now + 1
+    tracked, told = step(run.tracked, Snapshot(at, leftover=leftover, ignored=ignored), run.now + 1)
+    (ended,) = told
+    assert (ended.kind, ended.how, ended.session) == (EventKind.ENDED, How.IGNORED, session)
+    assert (tracked.tracks, tracked.leaving) == ((), ())
+    tracked, told = step(tracked, Snapshot(at + 1, (session,)), run.now + 2)
+    (appeared,) = told
+    assert appeared.kind is EventKind.APPEARED
+
+
 def test_an_answer_is_an_act_of_the_person() -> None:
     run = Run(replace(WORKING, last_act=7.0))
     run.see(replace(asks("s1"), last_act=7.0), after=30)

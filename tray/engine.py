@@ -14,11 +14,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec.structs import replace
-
 from tray.config import Settings
 from tray.machine import Tracked, restart_holds, step
-from tray.projects import shown
+from tray.projects import narrowed
 from tray.session import Problem
 from tray.system.poller import ProcessPoller
 from tray.system.watches import FolderWatch
@@ -189,7 +187,7 @@ class Engine:
             settings = self._settings
             self._surveyor.idle_after = settings.idle_after
             snapshot = self._surveyor.survey()
-            snapshot = replace(snapshot, sessions=shown(snapshot.sessions, settings))
+            snapshot = narrowed(snapshot, settings)
             now, former = time.monotonic(), self._tracked
             if self._slept.is_set() and former is not None:
                 self._slept.clear()

@@ -319,6 +319,8 @@ def _missing(
     if _found_dead(before):
         return None, None
     pending = before.gone is None or before.due is not None
+    if session.key in snapshot.ignored:
+        return None, _ended(session, snapshot.at, How.IGNORED) if pending else None
     if not leftover and pending:
         # One whose record went within the hold came to its end by itself after all.
         return None, _ended(session, snapshot.at, How.EXIT)

@@ -175,6 +175,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     leftover: frozenset[str] = frozenset()
     """Paths of registry records whose process is gone (an unclean end: a client that exits by
     itself removes its record first)."""
+    ignored: frozenset[str] = frozenset()
+    """Keys, old ones too, of the sessions that are left out because the person wants it so."""
 
 
 PUBLISHED: tuple[str, ...] = (
@@ -221,6 +223,8 @@ class How(enum.StrEnum):
     KILLED = "killed"
     CLEARED = "cleared"
     """/clear: the process lives on with a new session id."""
+    IGNORED = "ignored"
+    """It lives, but its project is one to ignore by now."""
 
 
 class Transition(msgspec.Struct, frozen=True):

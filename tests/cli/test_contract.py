@@ -170,6 +170,10 @@ def test_the_whole_ask_is_told_of_one_session() -> None:
             Transition(EventKind.ENDED, 1_700_000_000.0, ASKING, how=How.KILLED),
             {"event": "ended", "how": "killed"},
         ),
+        (
+            Transition(EventKind.ENDED, 1_700_000_000.0, ASKING, how=How.IGNORED),
+            {"event": "ended", "how": "ignored"},
+        ),
     ],
     ids=lambda value: value.kind if isinstance(value, Transition) else "",
 )

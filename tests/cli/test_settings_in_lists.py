@@ -158,6 +158,8 @@ def test_watching_shows_the_same(
         )
         wait_until(told("appeared", project="play"), within=20)
         wait_until(told("transition", project="shop-api", state="idle"), within=20)
+        settings.write_text('idle_after = 0\nprojects.ignore = ["*/docs"]\n')
+        wait_until(told("ended", project="docs", how="ignored"), within=20)
 
         settings.write_text("idle_after = five\n" + "# some more words to be longer\n" * 3)
         wait_until(told("health", code="config", ok=False), within=20)

@@ -21,7 +21,7 @@ from tray.desktop.alerts import Bubble, Memory, Plan, plan
 from tray.desktop.bubbles import MUTE, SHOW, SNOOZE, Urgency
 from tray.desktop.circumstances import Circumstances
 from tray.machine import Alert, AlertKind, Track, Tracked, step
-from tray.projects import shown
+from tray.projects import narrowed, shown
 from tray.session import Ask, Kind, Observation, Reason, Snapshot, Source, State, TurnEnd
 
 if TYPE_CHECKING:
@@ -155,6 +155,15 @@ def test_projects_to_ignore_are_not_shown_and_those_to_mute_are() -> None:
     session = track("question").session
     assert shown((session,), Settings(projects=Projects(ignore=("shop",)))) == ()
     assert shown((session,), Settings(projects=Projects(mute=("shop",)))) == (session,)
+
+
+def test_what_is_ignored_is_known_by_all_its_keys() -> None:
+    shop = replace(track("question").session, key="job:1", aliases=("4:2",))
+    docs = replace(shop, key="5:5", aliases=(), project="docs", cwd="/src/docs")
+    snapshot = Snapshot(WALL, (shop, docs))
+    assert narrowed(snapshot, Settings()) is snapshot
+    found = narrowed(snapshot, Settings(projects=Projects(ignore=("shop",))))
+    assert (found.sessions, found.ignored) == ((docs,), frozenset({"job:1", "4:2"}))
 
 
 def test_a_glob_may_begin_at_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
