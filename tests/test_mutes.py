@@ -429,6 +429,7 @@ def test_a_file_that_cannot_be_read_just_now_is_left_alone(
         # Nor is it written over.
         assert set(mute_session(file, "bbb", None).sessions) == {"aaa", "bbb"}
         assert "bbb" not in path.read_text()
+        assert [problem.code for problem in file.problems] == ["mutes-unread", "mutes"]
     assert sorted(entry.name for entry in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
     assert file.read() == MuteFile(str(path)).read() == Mutes(sessions={"aaa": None, "bbb": None})
     assert (file.problems, file.changed()) == ((), False)

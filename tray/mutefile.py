@@ -7,6 +7,7 @@ undoes what the other did. The file is replaced as a whole: a reader never sees 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -102,11 +103,7 @@ class MuteFile:
         """Make the pending changes in what the file holds now, and write that."""
         try:
             with self._locked():
-                if not self._refresh():
-                    # What it holds is not to be lost.
-                    return
-                self._write(self.mutes)
-                self._seen = self._stamp()
+                self._rewrite()
         except OSError as error:
             self._problems[_UNWRITTEN] = Problem(
                 _UNWRITTEN,
@@ -116,6 +113,14 @@ class MuteFile:
         else:
             self._pending.clear()
             self._problems.pop(_UNWRITTEN, None)
+
+    def _rewrite(self) -> None:
+        """Do that, under the lock; raises `OSError` if it cannot be done."""
+        if not self._refresh():
+            # What it holds is not to be lost.
+            raise OSError(errno.EAGAIN, "it cannot be read")
+        self._write(self.mutes)
+        self._seen = self._stamp()
 
     def _refresh(self) -> bool:
         """Take over what the file holds, with the pending changes; whether that can be told."""
