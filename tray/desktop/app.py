@@ -104,7 +104,7 @@ class _App:
         self._say = say
         self._settings = SettingsFile()
         self._settings.read()
-        self._mutes = MuteFile()
+        self._mutes = MuteFile(on_loop=True)
         self._mutes.read()
         self._engine = Engine(
             SettingsSurveyor(roots, self._settings.path, self._saved), self._publish
