@@ -85,6 +85,14 @@ async def ends(tray: subprocess.Popen[bytes]) -> bool:
         return False
 
 
+async def shown(host: Host, label: str) -> None:
+    """Wait for a line of the menu that begins with `label`."""
+    deadline = asyncio.get_running_loop().time() + 20
+    while not any(line.label.startswith(label) for line in (await host.layout()).all()):
+        assert asyncio.get_running_loop().time() < deadline, f"no {label} in the menu"
+        await asyncio.sleep(0.02)
+
+
 def hangs(folder: Path, name: str) -> tuple[str, Path]:
     """Make a program that stays; return a `PATH` with it first, and what tells that it runs."""
     programs, mark = folder / "programs", folder / "runs"
@@ -161,6 +169,8 @@ async def test_while_a_command_runs_that_does_not_want_to_end(
     session.prompt("go", ago=5)
     tray = start(PATH=path)
     await until(lambda: host.registered)
+    # What asked before the start is told otherwise.
+    await shown(host, "shop")
     session.ask("Bash", {"command": "make"})
     await until(mark.exists)
     assert await ends(tray)
