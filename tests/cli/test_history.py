@@ -75,7 +75,17 @@ def test_the_table(root: Path) -> None:
     lines = run(root).stdout.splitlines()
     assert lines[0].split() == ["CRE", "MOD", "TURNS", "SOURCE", "PROJECT", "TITLE"]
     assert len(lines) == 4
-    assert lines[1].split()[2:] == "1 local shop ★ ⑂ Flaky #bug (deleted soon)".split()
+    assert lines[1].split()[2:] == [
+        "1",
+        "local",
+        "shop",
+        "★",
+        "⑂",
+        "Flaky",
+        "#bug",
+        "(deleted",
+        "soon)",
+    ]
     assert "another" not in lines[2]
     assert "\x1b" not in lines[3]
     assert "\u202e" not in lines[3]

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from tray import __version__
 from tray.configfile import SETTLE, SettingsFile
 from tray.desktop import alerts, icon, looks, menu
+from tray.desktop.bounded import run_once
 from tray.desktop.bus_object import Told
 from tray.desktop.circumstances import Circumstances
 from tray.desktop.controller import Controller
@@ -180,7 +181,7 @@ class _App:
             started.cancel()
         finally:
             await asyncio.gather(
-                asyncio.to_thread(self._engine.stop),
+                run_once("the engine", self._engine.stop, 1.0),
                 self._icon.close(),
                 self._notifier.close(),
                 self._service.close(),

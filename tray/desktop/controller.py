@@ -25,7 +25,7 @@ from tray.desktop.guide import Guide
 from tray.desktop.messages import message
 from tray.desktop.opening import OpenError, open_path
 from tray.desktop.recent import resumption
-from tray.desktop.terminal import TerminalError, open_terminal
+from tray.desktop.terminal import TerminalError, open_terminal, see_that_it_runs
 from tray.history.resuming import resume_environment
 from tray.mutes import Scope, ask_of, id_of, mark_seen, mute, unmute
 from tray.untrusted import identifier
@@ -214,7 +214,11 @@ class Controller:
         session = self._guide.next(self._sessions())
         if session is None:
             return True, "nothing waits for you"
-        return await self.focus(session, token)
+        done, said = await self.focus(session, token)
+        if not done:
+            # Whoever pressed a key sees no terminal.
+            self._tell(message(session, "The way to", said))
+        return done, said
 
     async def focus_back(self) -> tuple[bool, str]:
         """Go to the window of before."""
@@ -258,7 +262,7 @@ class Controller:
         setting = self._settings.settings.terminal
         try:
             await self._programs.run_in_turn(
-                lambda: open_terminal(argv, cwd, environ, setting), _LIMIT
+                lambda: _open_terminal(argv, cwd, environ, setting), _LIMIT
             )
         except TimeoutError:
             raise TerminalError(f"a terminal does not start within {_LIMIT:g} s") from None
@@ -360,3 +364,10 @@ def _tells(bubble: Bubble, session: Observation) -> bool:
     return session.ask is not None and any(
         ask.endswith(f"/{session.ask.id}") for ask in bubble.asks
     )
+
+
+def _open_terminal(
+    argv: Sequence[str], cwd: str, environ: Mapping[str, str], setting: Sequence[str]
+) -> None:
+    see_that_it_runs(argv, environ)
+    open_terminal(argv, cwd, environ, setting)
