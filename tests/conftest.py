@@ -33,6 +33,7 @@ settings.load_profile("patient")
 TESTS = Path(__file__).parent
 NEEDS = {
     "desktop": "--desktop: xvfb dbus xfwm4 xfconf xfce4-panel xfce4-notifyd dunst xclip",
+    "whole": "--whole: the whole application and its screens; dbus-daemon",
     "client": "--client: Node.js and the npm package @anthropic-ai/claude-code (see tests/client)",
     "bench": "--bench: measurements, not checks (see tests/bench)",
 }

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -54,12 +55,15 @@ def test_help_says_what_every_command_does() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_teaches_by_example(command: str) -> None:
+def test_every_command_teaches_by_example(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = cli.get_command(click.Context(cli), command)
+    # click keeps the option for help of a command's first use, which may have been by itself.
+    monkeypatch.setattr(found, "_help_option", None, raising=False)
     for flag in ("--help", "-h"):
         result = CliRunner().invoke(cli, [command, flag])
-        assert result.exit_code == 0
+        assert result.exit_code == 0, result.output
         assert re.search(rf"Examples:\n +sessionbell( {command})?", result.output)
-        assert all(len(line) <= 80 for line in result.output.splitlines())
+        assert [line for line in result.output.splitlines() if len(line) > 80] == []
 
 
 def test_version() -> None:

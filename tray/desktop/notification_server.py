@@ -291,6 +291,9 @@ class NotificationServer(DBusDesktopNotifier):
         asyncio.get_running_loop().call_soon(self._on_closed, platform_id, reason)
 
     def _token_signal(self, platform_id: int, token: str) -> None:
+        asyncio.get_running_loop().call_soon(self._keep_token, platform_id, token)
+
+    def _keep_token(self, platform_id: int, token: str) -> None:
         # It comes just before the click it belongs to (specification 1.2).
         identifier = self._platform_to_interface_notification_identifier.get(platform_id)
         if identifier is not None and len(token) <= _LONGEST_TOKEN:

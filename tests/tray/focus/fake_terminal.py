@@ -48,7 +48,12 @@ class FakeTerminal:
         line = self._process.stdout.readline()
         assert line, "the stand-in did not start"
         self.shell = int(line)
-        wait_until(lambda: read_process(self.shell).comm == "sleep", what="the session runs")
+        wait_until(self._runs, what="the session runs")
+
+    def _runs(self) -> bool:
+        # In the middle of an exec the name is the new one, and the environment is not there yet.
+        renamed = read_process(self.shell).comm == "sleep"
+        return renamed and bool(Path(f"/proc/{self.shell}/environ").read_bytes())
 
     @property
     def calls(self) -> list[list]:

@@ -18,7 +18,7 @@ import pytest
 
 from tests import session_bus
 from tests.desktop.screen import Screen
-from tests.tray.test_app import bus, click, daemon, host, stage, until  # noqa: F401
+from tests.whole.test_app import bus, click, daemon, host, stage, until  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
