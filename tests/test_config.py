@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tray import configedit, configfile
+from tray import atomic, configedit, configfile
 from tray.config import EVENTS, Settings
 from tray.configedit import change, create
 from tray.configfile import SETTLE, ConfigError, SettingsFile, load, parse
@@ -566,7 +566,7 @@ def test_where_folders_have_no_locks_it_is_changed_all_the_same(
     def without(_descriptor: int, _operation: int) -> None:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
-    monkeypatch.setattr(configedit.fcntl, "flock", without)
+    monkeypatch.setattr(atomic.fcntl, "flock", without)
     assert change({"idle_after": 2.0}, written(path, MINE)).idle_after == 2
 
 

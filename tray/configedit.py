@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
+from tray.atomic import lock, replace_file
 from tray.configfile import ConfigError, checked, contents, default_path, parse, without_mark
 from tray.configtext import default_text
 
@@ -117,21 +116,14 @@ def _locked(target: str) -> Iterator[None]:
     except OSError as error:
         raise _unwritable(target, error) from None
     try:
-        deadline = time.monotonic() + LOCK_LIMIT
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise ConfigError(
-                        f"{folder} has been locked by another program for {LOCK_LIMIT:g} s;"
-                        " try again"
-                    ) from None
-                time.sleep(0.005)
-            except OSError as error:
-                if error.errno in _WITHOUT_LOCKS:
-                    break
+        try:
+            lock(descriptor, LOCK_LIMIT)
+        except TimeoutError:
+            raise ConfigError(
+                f"{folder} has been locked by another program for {LOCK_LIMIT:g} s; try again"
+            ) from None
+        except OSError as error:
+            if error.errno not in _WITHOUT_LOCKS:
                 raise _unwritable(target, error) from None
         yield
     finally:
@@ -140,23 +132,9 @@ def _locked(target: str) -> Iterator[None]:
 
 def _write(target: str, text: str) -> None:
     """Replace the file as a whole, keeping its mode; raises `ConfigError`."""
-    import tempfile
-
-    temporary = None
     try:
-        folder = os.path.dirname(target)
-        descriptor, temporary = tempfile.mkstemp(prefix=".config.toml.", dir=folder)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            with contextlib.suppress(FileNotFoundError):
-                os.fchmod(descriptor, os.stat(target).st_mode & 0o777)
-            file.write(text)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, target)
+        replace_file(target, text.encode(), keep_mode=True)
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         raise _unwritable(target, error) from None
 
 

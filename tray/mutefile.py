@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import stat
 import time
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tray.atomic import lock, replace_file
 from tray.mutes import Mutes, expired
 from tray.session import Problem
 
@@ -192,24 +192,8 @@ class MuteFile:
         )
 
     def _write(self, mutes: Mutes) -> None:
-        import tempfile  # takes longer than all of `list`, which only reads
-
         data = msgspec.json.encode(_Stored(*msgspec.structs.astuple(mutes), version=VERSION))
-        folder, name = os.path.split(self._path)
-        temporary = None
-        try:
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-            with open(descriptor, "wb") as file:  # mkstemp makes it 0600
-                file.write(data + b"\n")
-                file.flush()
-                if not self._on_loop:
-                    os.fsync(descriptor)
-            os.replace(temporary, self._path)
-        except OSError:
-            if temporary is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
-            raise
+        replace_file(self._path, data + b"\n", durable=not self._on_loop)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -219,15 +203,7 @@ class MuteFile:
         # The file itself is replaced, so it cannot be what is locked.
         descriptor = os.open(f"{self._path}.lock", flags, 0o600)
         try:
-            deadline = time.monotonic() + (LOOP_LIMIT if self._on_loop else LOCK_LIMIT)
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= deadline:
-                        raise TimeoutError(0, "another process holds it") from None
-                    time.sleep(0.005)
+            lock(descriptor, LOOP_LIMIT if self._on_loop else LOCK_LIMIT)
             yield
         finally:
             os.close(descriptor)

@@ -6,16 +6,15 @@ name in `$XDG_CONFIG_DIRS`; `Hidden=true` in it turns both off.
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import os
 import shutil
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from tray.atomic import replace_file
 from tray.claude.files import read_small
 from tray.desktop import exec_line
 
@@ -261,15 +260,7 @@ def _write(file: str, text: str) -> None:
     folder = os.path.dirname(file)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor, draft = tempfile.mkstemp(prefix=".sessionbell-", dir=folder)
-        try:
-            with os.fdopen(descriptor, "wb") as written:
-                written.write(text.encode("utf-8", "surrogateescape"))
-            os.replace(draft, file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(draft)
-            raise
+        replace_file(file, text.encode("utf-8", "surrogateescape"), durable=False)
     except OSError as error:
         raise _cannot(file, error) from error
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tray.atomic import replace_file
 from tray.claude.files import read_small
 from tray.history.private import make_folders
 from tray.history.remotes import cache_folder
@@ -325,7 +326,4 @@ def _note(folder: str, *, ok: bool, message: str) -> None:
             succeeded = msgspec.json.decode(before, type=LastSync).succeeded_at
     path = os.path.join(folder, _STATE)
     data = msgspec.json.encode(LastSync(now, ok, message, succeeded))
-    temporary = f"{path}.new"  # under the lock: nobody else writes it
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
+    replace_file(path, data, durable=False)
