@@ -152,7 +152,7 @@ class SettingsFile:
 
     def read(self) -> bool:
         """Read the file as it is now; whether settings or problems are others now."""
-        stamp = _stamp(self.path)
+        stamp = stamp_of(self.path)
         try:
             data: bytes | None = _read(self.path)
         except OSError as error:
@@ -165,7 +165,7 @@ class SettingsFile:
         A file that has just lost its end, or all of it, may be one that is being written: it
         counts only when it stays so, and meanwhile there is `settling`.
         """
-        stamp = _stamp(self.path)
+        stamp = stamp_of(self.path)
         if stamp == self._stamp:
             self.settling = False
             self._missed_at = None
@@ -249,7 +249,19 @@ def _read(path: str) -> bytes:
     return data
 
 
-def _stamp(path: str) -> tuple[int, ...] | None:
+def watched_folders(path: str) -> frozenset[str]:
+    """Return the folder whose file events tell that the settings were saved, if it may be watched.
+
+    Of a link, that of the file that is written. Not the home directory: whatever any program
+    writes there would ask for a look.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    home = os.path.realpath(os.path.expanduser("~"))
+    return frozenset() if folder == home else frozenset({folder})
+
+
+def stamp_of(path: str) -> tuple[int, ...] | None:
+    """Return what tells one content of the file from another; `None`: there is no file."""
     try:
         found = os.stat(path)
     except OSError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 
 from tray.claude.survey import Surveyor
-from tray.configfile import SettingsFile
+from tray.configfile import SettingsFile, watched_folders
 from tray.engine import Engine
 from tray.mutefile import MuteFile
 from tray.mutes import looked_at
@@ -57,12 +57,12 @@ class _PersonsView(Surveyor):
         self._configure = configure
         self._kept = MuteFile()
         self._kept.read()
-        # Of a link, the folder in which it is written. Not that of the mutes: the log is there too.
-        self._folder = os.path.dirname(os.path.realpath(file.path))
+        # Not that of the mutes: the log is there too.
+        self._watched = watched_folders(file.path)
 
     def folders(self) -> frozenset[str]:
         """Return the folders to be watched, that of the settings among them."""
-        return super().folders() | {self._folder}
+        return super().folders() | self._watched
 
     def survey(self, now: float | None = None) -> Snapshot:
         """Look at everything, the settings and the mutes too."""
