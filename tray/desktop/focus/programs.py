@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -34,8 +33,3 @@ def output(argv: Sequence[str], desktop: Mapping[str, str], *, limit: float = CA
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0][:200]
         raise FocusError(f"{argv[0]} failed: {said or f'exit code {done.returncode}'}")
     return done.stdout.decode(errors="replace")
-
-
-def is_installed(program: str, desktop: Mapping[str, str]) -> bool:
-    """Whether there is such a command in the login's `PATH`."""
-    return shutil.which(program, path=desktop.get("PATH")) is not None
