@@ -26,29 +26,6 @@ _APP = "com.mitchellh.ghostty"
 _TARGET = (_APP, "/com/mitchellh/ghostty")
 
 
-class _Surface:
-    """A surface whose number is known, of the Ghostty that has the name on the bus."""
-
-    layer = "Ghostty"
-
-    def __init__(self, held: Held, desktop: Mapping[str, str], number: int) -> None:
-        self._held = held
-        self._desktop = desktop
-        self._number = number
-        self.says = f"Ghostty surface {number:#018x}"
-        self.outward: Seat | WindowHint | None = replace(held.window, app=_APP)
-
-    def active(self) -> bool | None:
-        return None
-
-    def show(self, token: str | None = None) -> None:
-        terminal.check(self._held)
-        address, display = session_address(self._desktop), self._desktop.get("DISPLAY")
-        action = ("present-surface", "t", self._number)
-        xid = gtk_actions.present(address, display, _TARGET, action, token)
-        self.outward = replace(self._held.window, app=_APP, xid=xid)
-
-
 class _Unknown:
     """A surface of a Ghostty that does not tell which."""
 
@@ -73,7 +50,7 @@ class _Layer:
 
     def find(
         self, place: Seat | WindowHint, desktop: Mapping[str, str]
-    ) -> _Surface | _Unknown | None:
+    ) -> gtk_actions.Presented | _Unknown | None:
         held = terminal.held(place, ("ghostty",))
         if held is None:
             return None
@@ -86,7 +63,11 @@ class _Layer:
                 is_named = owner_pid(call, _APP) == held.terminal.pid
         except FocusError:
             is_named = False
-        return _Surface(held, desktop, number) if is_named else _Unknown(held)
+        if not is_named:
+            return _Unknown(held)
+        says = f"Ghostty surface {number:#018x}"
+        action = ("present-surface", "t", number)
+        return gtk_actions.Presented(self.name, says, held, desktop, _TARGET, action)
 
 
 def _number(given: Mapping[str, str]) -> int | None:

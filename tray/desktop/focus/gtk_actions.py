@@ -9,14 +9,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tray.desktop.focus import x11_request
-from tray.desktop.focus.dbus_call import connected
+from msgspec.structs import replace
+
+from tray.desktop.focus import terminal, x11_request
+from tray.desktop.focus.dbus_call import connected, session_address
 from tray.desktop.focus.place import FocusError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tray.desktop.focus.dbus_call import Call
+    from tray.desktop.focus.place import Seat, WindowHint
+    from tray.desktop.focus.terminal import Held
 
 _INTERFACE = "org.gtk.Actions"
+
+
+class Presented:
+    """A tab or pane that its program brings forward by an action; which one is selected it does
+    not tell.
+    """
+
+    def __init__(
+        self,
+        layer: str,
+        says: str,
+        held: Held,
+        desktop: Mapping[str, str],
+        target: tuple[str, str],
+        action: tuple[str, str, object],
+    ) -> None:
+        """Take what `present` is to be called with; the service's name is the application's id."""
+        self.layer = layer
+        self.says = says
+        self._held = held
+        self._desktop = desktop
+        self._target = target
+        self._action = action
+        self.outward: Seat | WindowHint | None = replace(held.window, app=target[0])
+
+    def active(self) -> bool | None:
+        """Nothing tells."""
+        return None
+
+    def show(self, token: str | None = None) -> None:
+        """Have it brought forward, and learn which window that is."""
+        terminal.check(self._held)
+        address, display = session_address(self._desktop), self._desktop.get("DISPLAY")
+        xid = present(address, display, self._target, self._action, token)
+        self.outward = replace(self._held.window, app=self._target[0], xid=xid)
 
 
 def has_action(call: Call, service: str, path: str, action: str) -> bool:

@@ -11,12 +11,10 @@ import msgspec
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.windows import (
     Window,
-    await_focus,
-    check,
+    WindowSpot,
     choose,
     connected,
     receive_all,
-    still_there,
 )
 from tray.untrusted import one_line
 
@@ -46,33 +44,16 @@ class _Active(msgspec.Struct, frozen=True):
     """Missing where no window has the focus."""
 
 
-class _Spot:
-    """A window of Hyprland's."""
+class _Spot(WindowSpot):
+    """A window of Hyprland's, which tells the focused one apart from the others."""
 
-    layer = _NAME
-    outward: Seat | WindowHint | None = None
+    def windows(self) -> list[Window]:
+        return _windows(self._path)
 
-    def __init__(self, path: str, window: Window, hint: WindowHint) -> None:
-        self._path = path
-        self._window = window
-        self._hint = hint
-        self.says = window.says
-
-    def active(self) -> bool | None:
-        """Whether the window has the focus."""
-        try:
-            return self._has_focus()
-        except FocusError:
-            return None
-
-    def show(self, token: str | None = None) -> None:  # noqa: ARG002  (the person's own wish needs none)
-        """Focus the window, on whatever workspace it is."""
-        check(self._hint)
-        still_there(self._window, _windows(self._path))
+    def focus(self) -> None:
         _focus(self._path, self._window.id)
-        await_focus(self._has_focus, _NAME)
 
-    def _has_focus(self) -> bool:
+    def has_focus(self) -> bool:
         return _focused(self._path) == self._window.id
 
 
@@ -87,7 +68,7 @@ class _Layer:
         if path is None:
             return None
         window = choose(place, _windows(path))
-        return _Spot(path, window, place) if window is not None else None
+        return _Spot(_NAME, path, window, place) if window is not None else None
 
 
 def focused(desktop: Mapping[str, str]) -> str | None:

@@ -9,11 +9,9 @@ import msgspec
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.windows import (
     Window,
-    await_focus,
-    check,
+    WindowSpot,
     choose,
     connected,
-    still_there,
 )
 from tray.untrusted import one_line
 
@@ -35,35 +33,14 @@ class _Answer(msgspec.Struct, frozen=True):
     windows: tuple[_NiriWindow, ...] = msgspec.field(name="Windows")
 
 
-class _Spot:
-    """A window of niri's."""
+class _Spot(WindowSpot):
+    """A window of niri's, to which an unknown window is no error."""
 
-    layer = _NAME
-    outward: Seat | WindowHint | None = None
+    def windows(self) -> list[Window]:
+        return _windows(self._path)
 
-    def __init__(self, path: str, window: Window, hint: WindowHint) -> None:
-        self._path = path
-        self._window = window
-        self._hint = hint
-        self.says = window.says
-
-    def active(self) -> bool | None:
-        """Whether the window has the focus."""
-        try:
-            return self._has_focus()
-        except FocusError:
-            return None
-
-    def show(self, token: str | None = None) -> None:  # noqa: ARG002  (the person's own wish needs none)
-        """Focus the window, on whatever workspace it is."""
-        check(self._hint)
-        still_there(self._window, _windows(self._path))
+    def focus(self) -> None:
         _focus(self._path, self._window.id)
-        # An unknown window is no error to niri, and its answer comes before the change.
-        await_focus(self._has_focus, _NAME)
-
-    def _has_focus(self) -> bool:
-        return any(one.focused and one.id == self._window.id for one in _windows(self._path))
 
 
 class _Layer:
@@ -75,7 +52,7 @@ class _Layer:
         if not isinstance(place, WindowHint) or not path:
             return None
         window = choose(place, _windows(path))
-        return _Spot(path, window, place) if window is not None else None
+        return _Spot(_NAME, path, window, place) if window is not None else None
 
 
 def focused(desktop: Mapping[str, str]) -> str | None:

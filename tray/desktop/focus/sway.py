@@ -15,12 +15,10 @@ import msgspec
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
 from tray.desktop.focus.windows import (
     Window,
-    await_focus,
-    check,
+    WindowSpot,
     choose,
     connected,
     receive,
-    still_there,
 )
 from tray.untrusted import one_line
 
@@ -62,38 +60,17 @@ class _Result(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class _Spot:
-    """A window of sway's or i3's."""
+class _Spot(WindowSpot):
+    """A window of sway's or i3's: on another workspace, in a tab, in the scratchpad.
 
-    outward: Seat | WindowHint | None = None
+    One that fills the screen over it gives way by itself.
+    """
 
-    def __init__(self, layer: str, path: str, window: Window, hint: WindowHint) -> None:
-        self.layer = layer
-        self._path = path
-        self._window = window
-        self._hint = hint
-        self.says = window.says
+    def windows(self) -> list[Window]:
+        return _windows(self._path, self.layer)
 
-    def active(self) -> bool | None:
-        """Whether the window has the focus."""
-        try:
-            return self._has_focus()
-        except FocusError:
-            return None
-
-    def show(self, token: str | None = None) -> None:  # noqa: ARG002  (the person's own wish needs none)
-        """Focus the window, wherever it is: another workspace, a tab, the scratchpad.
-
-        A window that fills the screen over it gives way by itself.
-        """
-        check(self._hint)
-        still_there(self._window, _windows(self._path, self.layer))
+    def focus(self) -> None:
         _run(self._path, self.layer, f"[con_id={self._window.id}] focus")
-        await_focus(self._has_focus, self.layer)
-
-    def _has_focus(self) -> bool:
-        windows = _windows(self._path, self.layer)
-        return any(one.focused and one.id == self._window.id for one in windows)
 
 
 class _Layer:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from tray.desktop.focus import gtk_actions, terminal
 from tray.desktop.focus.dbus_call import connected, owner_pid, session_address
 from tray.desktop.focus.place import FocusError, Seat, WindowHint
@@ -21,41 +19,19 @@ from tray.system.processes import environment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tray.desktop.focus.terminal import Held
 
 _APP = "com.gexperts.Tilix"
 _TARGET = (_APP, "/com/gexperts/Tilix")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class _Terminal:
-    """A pane of Tilix."""
-
-    layer = "Tilix"
-
-    def __init__(self, held: Held, desktop: Mapping[str, str], uuid: str) -> None:
-        self._held = held
-        self._desktop = desktop
-        self._uuid = uuid
-        self.says = f"Tilix terminal {uuid[:8]}"
-        self.outward: Seat | WindowHint | None = replace(held.window, app=_APP)
-
-    def active(self) -> bool | None:
-        return None
-
-    def show(self, token: str | None = None) -> None:
-        terminal.check(self._held)
-        address, display = session_address(self._desktop), self._desktop.get("DISPLAY")
-        action = ("activate-terminal", "s", self._uuid)
-        xid = gtk_actions.present(address, display, _TARGET, action, token)
-        self.outward = replace(self._held.window, app=_APP, xid=xid)
-
-
 class _Layer:
     name = "Tilix"
     wants: frozenset[str] = frozenset()
 
-    def find(self, place: Seat | WindowHint, desktop: Mapping[str, str]) -> _Terminal | None:
+    def find(
+        self, place: Seat | WindowHint, desktop: Mapping[str, str]
+    ) -> gtk_actions.Presented | None:
         held = terminal.held(place, ("tilix",))
         if held is None:
             return None
@@ -65,7 +41,9 @@ class _Layer:
                 raise FocusError("Tilix is not on the session bus")
         if not _UUID.fullmatch(uuid):
             raise FocusError("Tilix has not told the session's terminal (TILIX_ID)")
-        return _Terminal(held, desktop, uuid)
+        says = f"Tilix terminal {uuid[:8]}"
+        action = ("activate-terminal", "s", uuid)
+        return gtk_actions.Presented(self.name, says, held, desktop, _TARGET, action)
 
 
 LAYER = _Layer()

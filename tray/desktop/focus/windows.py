@@ -16,7 +16,7 @@ from tray.untrusted import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tray.desktop.focus.place import WindowHint
+    from tray.desktop.focus.place import Seat, WindowHint
 
 _PATIENCE = 0.5
 """Seconds for a window system to give a window the focus once it has been asked."""
@@ -42,6 +42,46 @@ class Window(msgspec.Struct, frozen=True):
         """The window in words."""
         where = f" on workspace {one_line(self.where, 30)}" if self.where else ""
         return f'the window "{one_line(self.title, 60)}"{where}'
+
+
+class WindowSpot:
+    """A window of a window system that is asked over a socket; each says how it is asked."""
+
+    outward: Seat | WindowHint | None = None
+
+    def __init__(self, layer: str, path: str, window: Window, hint: WindowHint) -> None:
+        """Take the window that `hint` meant, of the window system at the socket `path`."""
+        self.layer = layer
+        self._path = path
+        self._window = window
+        self._hint = hint
+        self.says = window.says
+
+    def windows(self) -> list[Window]:
+        """Return all windows as they are now; raises `FocusError`."""
+        raise NotImplementedError
+
+    def focus(self) -> None:
+        """Ask for the focus, wherever the window is; raises `FocusError`."""
+        raise NotImplementedError
+
+    def has_focus(self) -> bool:
+        """Whether the window has the focus; raises `FocusError`."""
+        return any(one.focused and one.id == self._window.id for one in self.windows())
+
+    def active(self) -> bool | None:
+        """Whether the window has the focus; `None` where nobody answers."""
+        try:
+            return self.has_focus()
+        except FocusError:
+            return None
+
+    def show(self, token: str | None = None) -> None:  # noqa: ARG002  (the person's own wish needs none)
+        """Focus the window, and wait until it has the focus: an answer may come before that."""
+        check(self._hint)
+        still_there(self._window, self.windows())
+        self.focus()
+        await_focus(self.has_focus, self.layer)
 
 
 def choose(hint: WindowHint, windows: Iterable[Window]) -> Window | None:
