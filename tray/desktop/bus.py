@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dbus_fast import ErrorType, Message, MessageType
 from dbus_fast.aio import MessageBus
 from dbus_fast.errors import DBusError, DBusFastError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 CONNECT_LIMIT = 5.0
 """Seconds that a bus may take to answer."""
@@ -90,6 +93,42 @@ async def ended(bus: MessageBus) -> None:
 
     # To cancel this waiting must not cancel the one future that the bus has for its end.
     await asyncio.shield(asyncio.ensure_future(end()))
+
+
+async def leave(bus: MessageBus, limit: float) -> None:
+    """End the connection, waiting at most `limit` seconds for the bus to take note."""
+    if not bus.connected:
+        return
+    bus.disconnect()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limit):
+            await ended(bus)
+
+
+async def keep_connected(
+    serve: Callable[[MessageBus], Awaitable[None]],
+    unreachable: Callable[[ConnectionError], object],
+    delays: tuple[float, float],
+    *,
+    reach: Callable[[], Awaitable[MessageBus]] = connect,
+) -> None:
+    """Connect to a bus again and again; `serve` each connection until it ends.
+
+    `unreachable` is told why there is none; `reach` connects, to the session bus by default.
+    `delays`: seconds to the next try at first, and at most.
+    """
+    first, most = delays
+    delay = first
+    while True:
+        try:
+            bus = await reach()
+        except ConnectionError as error:
+            unreachable(error)
+            delay = min(delay * 2, most)
+        else:
+            delay = first
+            await serve(bus)
+        await asyncio.sleep(delay)
 
 
 async def call(bus: MessageBus, message: Message) -> list[Any]:

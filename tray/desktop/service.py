@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dbus_fast import Message, MessageType, NameFlag, RequestNameReply
 from dbus_fast.errors import DBusError
 
-from tray.desktop.bus import ask_bus, connect, ended
+from tray.desktop.bus import ask_bus, ended, keep_connected, leave
 from tray.desktop.bus_object import PATH, BusObject
 from tray.session import Problem
 
@@ -80,19 +80,11 @@ class Service:
             self._interface.changed()
 
     async def _stay_connected(self) -> None:
-        delay = _RECONNECT_FIRST
-        while True:
-            try:
-                bus = await connect()
-            except ConnectionError as error:
-                self._report(_no_bus(error))
-                delay = min(delay * 2, _RECONNECT_MOST)
-            else:
-                delay = _RECONNECT_FIRST
-                await self._serve(bus)
-            finally:
-                self._first_try.set()
-            await asyncio.sleep(delay)
+        delays = (_RECONNECT_FIRST, _RECONNECT_MOST)
+        try:
+            await keep_connected(self._serve, self._unreachable, delays)
+        finally:
+            self._first_try.set()
 
     async def _serve(self, bus: MessageBus) -> None:
         interface = BusObject(bus, self._actions, lambda: self._told, self._document)
@@ -112,11 +104,12 @@ class Service:
         finally:
             self._interface = None
             interface.stop()
-            if bus.connected:
-                bus.disconnect()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_CLOSE_LIMIT):
-                        await ended(bus)
+            await leave(bus, _CLOSE_LIMIT)
+            self._first_try.set()
+
+    def _unreachable(self, error: ConnectionError) -> None:
+        self._report(_no_bus(error))
+        self._first_try.set()
 
     def _overhear(self, message: Message) -> None:
         from_bus = (

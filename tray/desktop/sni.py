@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dbus_fast.errors import DBusError
 
 from tray.desktop import dbusmenu, icon, status_item
-from tray.desktop.bus import ask_bus, connect, ended
+from tray.desktop.bus import ask_bus, ended, keep_connected, leave
 from tray.desktop.dbusmenu import MenuServer
 from tray.desktop.items import BaseIcon, Items, nodes, walk
 from tray.desktop.menutree import MenuTree, Node
@@ -167,20 +167,11 @@ class TrayIcon(BaseIcon):  # type: ignore[misc]
             self.visible = True
 
     async def _stay_connected(self) -> None:
-        delay = _RECONNECT_FIRST
-        while True:
-            try:
-                bus = await connect()
-            except ConnectionError as error:
-                self._report(_no_bus(error))
-                delay = min(delay * 2, _RECONNECT_MOST)
-            else:
-                delay = _RECONNECT_FIRST
-                await self._serve(bus)
-                log.warning("the session bus is gone")
-            finally:
-                self._first_try.set()
-            await asyncio.sleep(delay)
+        delays = (_RECONNECT_FIRST, _RECONNECT_MOST)
+        try:
+            await keep_connected(self._serve, self._unreachable, delays)
+        finally:
+            self._first_try.set()
 
     async def _serve(self, bus: MessageBus) -> None:
         """Show the icon over this connection, until it ends."""
@@ -202,11 +193,12 @@ class TrayIcon(BaseIcon):  # type: ignore[misc]
             self._registration.stop()
             self._menu_server.stop()
             self._bus = self._item = self._menu_server = self._registration = None
-            if bus.connected:
-                bus.disconnect()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_CLOSE_LIMIT):
-                        await ended(bus)
+            await leave(bus, _CLOSE_LIMIT)
+        log.warning("the session bus is gone")
+
+    def _unreachable(self, error: ConnectionError) -> None:
+        self._report(_no_bus(error))
+        self._first_try.set()
 
     async def _host_opens_menu(self) -> bool:
         """Whether a refused left click makes the host open the menu: KDE's does."""

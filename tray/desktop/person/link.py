@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dbus_fast import Message, MessageFlag, MessageType, Variant
 from dbus_fast.errors import DBusError
 
-from tray.desktop.bus import ask_bus, call, ended
+from tray.desktop.bus import ask_bus, call, ended, keep_connected, leave
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -148,17 +148,12 @@ class Link:
             self._looks[name] = asyncio.get_running_loop().create_task(work)
 
     async def _stay_connected(self) -> None:
-        delay = _RETRY_FIRST
-        while True:
-            try:
-                bus = await self._connect()
-            except ConnectionError as error:
-                log.debug("no bus: %s", error)
-                delay = min(delay * 2, _RETRY_MOST)
-            else:
-                delay = _RETRY_FIRST
-                await self._serve(bus)
-            await asyncio.sleep(delay)
+        await keep_connected(
+            self._serve,
+            lambda error: log.debug("no bus: %s", error),
+            (_RETRY_FIRST, _RETRY_MOST),
+            reach=self._connect,
+        )
 
     async def _serve(self, bus: MessageBus) -> None:
         self._bus = bus
@@ -172,11 +167,7 @@ class Link:
             self._bus = None
             for name in tuple(self._owners):
                 self._take(name, None)
-            if bus.connected:
-                bus.disconnect()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_CLOSE_LIMIT):
-                        await ended(bus)
+            await leave(bus, _CLOSE_LIMIT)
 
     async def _follow(self, bus: MessageBus, service: Service) -> None:
         owner_change = f"sender='{_BUS}',interface='{_BUS}',member='NameOwnerChanged'"
