@@ -7,8 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from tray.desktop.looks import Look, look_of
-from tray.session import order
+from tray.desktop.looks import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,17 +22,6 @@ def find_way(session: Observation, desktop: Mapping[str, str]) -> Route | None:
     from tray.desktop.focus import route
 
     return route.find(session, desktop)
-
-
-def waiting(sessions: Sequence[Observation]) -> list[Observation]:
-    """Return the sessions to go to one after the other: asks by longest wait, then turns.
-
-    Pure. Failed and finished turns that nobody has looked at come last, the newest first.
-    """
-    ranked = sorted(sessions, key=order)
-    blocked = [one for one in ranked if look_of(one) is Look.BLOCKED]
-    turns = [one for one in ranked if look_of(one) in (Look.FAILED, Look.FINISHED)]
-    return [*blocked, *sorted(turns, key=lambda one: -(one.since or 0.0))]
 
 
 def stop_of(session: Observation) -> str:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tray.desktop.glyphs import Look
-from tray.session import Kind, Reason, State
+from tray.session import Kind, Reason, State, order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tray.config import Sessions
     from tray.session import Observation
 
-__all__ = ["Look", "badge", "counted", "counts", "look", "look_of"]
+__all__ = ["Look", "badge", "counted", "counts", "look", "look_of", "waiting"]
 
 _BY_URGENCY = (
     Look.BLOCKED, Look.FAILED, Look.FINISHED, Look.WORKING, Look.IDLE, Look.UNKNOWN, Look.NONE,
@@ -62,6 +62,17 @@ def counted(sessions: Iterable[Observation], kinds: Sessions) -> tuple[Observati
         elif session.kind is not Kind.BACKGROUND or kinds.background:
             found.append(session)
     return tuple(found)
+
+
+def waiting(sessions: Sequence[Observation]) -> list[Observation]:
+    """Return the sessions to go to one after the other: asks by longest wait, then turns.
+
+    Pure. Failed and finished turns that nobody has looked at come last, the newest first.
+    """
+    ranked = sorted(sessions, key=order)
+    blocked = [one for one in ranked if look_of(one) is Look.BLOCKED]
+    turns = [one for one in ranked if look_of(one) in (Look.FAILED, Look.FINISHED)]
+    return [*blocked, *sorted(turns, key=lambda one: -(one.since or 0.0))]
 
 
 def counts(sessions: Iterable[Observation]) -> dict[str, int]:

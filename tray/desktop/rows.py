@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tray.desktop.entry import Action, Entry
-from tray.desktop.icon import Look, look_of
+from tray.desktop.looks import Look, look_of, waiting
 from tray.desktop.prose import WIDTH, age
 from tray.mutes import Mutes, muted
 from tray.session import Kind, Observation, Reason, State
@@ -97,7 +97,7 @@ def names(ranked: Sequence[Observation], now: float) -> list[str]:
 def _rows(
     ranked: Sequence[Observation], named: Sequence[str], now: float, mutes: Mutes
 ) -> list[Entry]:
-    default = _calls_first(ranked)
+    default = next(iter(waiting(ranked)), None)
     return [
         Entry(
             key=f"session:{session.key}",
@@ -111,15 +111,6 @@ def _rows(
         )
         for session, name in zip(ranked, named, strict=True)
     ]
-
-
-def _calls_first(ranked: Sequence[Observation]) -> Observation | None:
-    """Return the session that waits the longest, else the one that finished or failed last."""
-    blocked = [session for session in ranked if look_of(session) is Look.BLOCKED]
-    if blocked:
-        return blocked[0]
-    finished = [session for session in ranked if look_of(session) in _CALLING]
-    return max(finished, key=lambda session: session.since or 0.0, default=None)
 
 
 def _by_project(sessions: Sequence[Observation], found: Sequence[Entry]) -> tuple[Entry, ...]:
